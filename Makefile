@@ -15,7 +15,7 @@ GAMES ?=
 ARGS ?=
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
-SOURCES := protocol engines referee bots tests docs/*.py setup_step.py
+SOURCES := ggp tests docs/*.py setup_step.py
 LADDER := games/play.toml
 
 # Another environment's settings must not reach into ours.
@@ -61,7 +61,7 @@ test-failed: ## the tests that failed last, at most five, once more and one at a
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
 	@$(BIN)/python -m pytest tests/protocol tests/referee/play/test_record_file.py tests/engines/test_fast_path.py -n $(JOBS) \
-	    --cov=protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
+	    --cov=ggp.protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
 	@$(BIN)/python -m pytest $(patsubst %,tests/rules/test_%.py,models go laido stigmergy taigo taugo yugo) \
@@ -102,7 +102,7 @@ wheels: ## build dist/: an sdist, and wheels by python3.11 and python3.12 (or PY
 
 clean: ## remove .venv, the built core and all caches (never games/)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
-	@find protocol engines referee bots tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find ggp tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 NATIVE = $(MAKE) -f tests/native/Makefile CXX="$(or $(compiler),$(error $(missing_compiler)))" PYTHON=$(PYTHON)
 
@@ -124,9 +124,9 @@ CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
 SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.ready)" ]
 SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
 READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
-    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core $(wildcard */*/*.c */*/*.h) -newer .venv/.ready -print -quit)" ] \
-    && [ -n "$$(find .venv -path '*/engines/_core*.so' -print -quit)" ] \
-    && [ -n "$$(find .venv -path '*/referee/sandbox/guard' -print -quit)" ]
+    && [ -z "$$(find pyproject.toml CMakeLists.txt ggp/engines/core $(wildcard ggp/*/*/*.c ggp/*/*/*.h) -newer .venv/.ready -print -quit)" ] \
+    && [ -n "$$(find .venv -path '*/ggp/engines/_core*.so' -print -quit)" ] \
+    && [ -n "$$(find .venv -path '*/ggp/referee/sandbox/guard' -print -quit)" ]
 WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null
 
 # The first thing that is missing, in one line; empty when all is there. Looked at before anything is made.

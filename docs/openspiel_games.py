@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from protocol.entry_points import version
-from referee.archive.places import open_matches
+from ggp.protocol.entry_points import version
+from ggp.referee.archive.places import open_matches
 
 PAGE = Path(__file__).parent / "reference" / "openspiel-games.md"
-GGP = (sys.executable, "-P", "-c", "from referee.cli import main; raise SystemExit(main())")
-ENGINE = (sys.executable, "-P", "-m", "engines", "openspiel")
+GGP = (sys.executable, "-P", "-c", "from ggp.referee.cli import main; raise SystemExit(main())")
+ENGINE = (sys.executable, "-P", "-m", "ggp.engines", "openspiel")
 GAMES = 20
 HEAD = """\
 # The games of OpenSpiel
@@ -56,7 +56,7 @@ class PlayedGame(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """All games, or those that are named, which are printed only."""
-    from engines.adapters.openspiel import OpenSpielRegistry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
     names = list(arguments) or OpenSpielRegistry().names()
     rows = []
@@ -87,9 +87,9 @@ def play(name: str, games: int) -> PlayedGame:
 
 def measure(name: str, games: Sequence[Sequence[str]]) -> tuple[float, float]:
     """Microseconds of a ply in the engine, and of OpenSpiel alone: medians of the games."""
-    from engines.adapters.openspiel import extend, make_registry
-    from engines.service import make_responder
-    from engines.session import Session
+    from ggp.engines.adapters.openspiel import extend, make_registry
+    from ggp.engines.service import make_responder
+    from ggp.engines.session import Session
 
     session = Session(make_registry())
     responder = make_responder(session, extend)
@@ -120,7 +120,7 @@ def measure(name: str, games: Sequence[Sequence[str]]) -> tuple[float, float]:
 
 def describe(name: str) -> tuple[str, str]:
     """What is drawn of the first position; the options."""
-    from engines.adapters.openspiel import make_registry
+    from ggp.engines.adapters.openspiel import make_registry
 
     game = make_registry().load(name)
     state = game.new({option.name: option.parse(option.default) for option in game.options})

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from docs.examples import EXAMPLES, Example
-from engines.game import Game, State, read_options
-from engines.history import GameHistory
-from engines.service import full_scene
-from protocol.drawing import svg
-from protocol.drawing.scene import as_scene
-from referee.ratings.bradley_terry import Counts
-from referee.ratings.ratings import rate
-from referee.ratings.scale import Z95
+from ggp.engines.game import Game, State, read_options
+from ggp.engines.history import GameHistory
+from ggp.engines.service import full_scene
+from ggp.protocol.drawing import svg
+from ggp.protocol.drawing.scene import as_scene
+from ggp.referee.ratings.bradley_terry import Counts
+from ggp.referee.ratings.ratings import rate
+from ggp.referee.ratings.scale import Z95
 
 SIGNS = {"black": "X", "white": "O", "black kings": "#", "white kings": "@"}
 

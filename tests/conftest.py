@@ -21,14 +21,14 @@ import pytest
 import zmq
 from hypothesis import HealthCheck, settings
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.transports.zmq import Dealer
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.transports.zmq import Dealer
 from tests.support.cli import end_all
 from tests.support.zmq_service import SERVICE, Connect, ServedZmq
 
 if TYPE_CHECKING:
-    from referee.store.store import Store
+    from ggp.referee.store.store import Store
     from tests.support.postgres import PostgresServer
 
 # A machine that stands still for a second is no fault of the code under test.
@@ -109,7 +109,7 @@ def image_builder() -> str:
 
 
 def _may_be_strict() -> bool:
-    from referee.sandbox.machine import this_machine
+    from ggp.referee.sandbox.machine import this_machine
 
     return not this_machine().missing
 
@@ -247,7 +247,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def store(url: str) -> Iterator["Store"]:
     """An empty store."""
-    from referee.store.store import Store  # what most tests need not load
+    from ggp.referee.store.store import Store  # what most tests need not load
 
     with Store.open(url, create=True) as opened:
         yield opened

@@ -19,8 +19,8 @@ import pytest
 import setup_step
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("protocol", "engines", "referee", "bots")
-FOLDERS = (*PACKAGES, "tests", "docs", ".ci")
+PACKAGE = "ggp"
+FOLDERS = (PACKAGE, "tests", "docs", ".ci")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file())
 PYTHONS = [path for path in FILES if path.suffix == ".py"]
@@ -72,7 +72,7 @@ def test_no_folder_is_too_full() -> None:
     """About twenty modules a folder."""
     rooms: dict[Path, int] = {}
     for path in PYTHONS:
-        if path.relative_to(ROOT).parts[0] in PACKAGES and path.name != "__init__.py":
+        if path.relative_to(ROOT).parts[0] == PACKAGE and path.name != "__init__.py":
             rooms[path.parent] = rooms.get(path.parent, 0) + 1
     assert {str(room.relative_to(ROOT)): count for room, count in rooms.items() if count > 25} == {}
 
@@ -109,14 +109,14 @@ def test_packaging_states_its_ranges() -> None:
     for extra in project["optional-dependencies"].values():
         for requirement in extra:
             assert re.fullmatch(r"[a-z._-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
-    assert PROJECT["tool"]["scikit-build"]["wheel"]["packages"] == list(PACKAGES)
+    assert PROJECT["tool"]["scikit-build"]["wheel"]["packages"] == [PACKAGE]
 
 
 def test_every_dependency_earns_its_place() -> None:
     imported = {
         match.group(1)
         for path in PYTHONS
-        if path.relative_to(ROOT).parts[0] in PACKAGES
+        if path.relative_to(ROOT).parts[0] == PACKAGE
         for match in re.finditer(r"^\s*(?:import|from) (\w+)", path.read_text(), re.MULTILINE)
     }
     module_of = {"pyzmq": "zmq", "prompt-toolkit": "prompt_toolkit"}
@@ -175,7 +175,7 @@ def test_ci_runs_what_the_readme_names() -> None:
 def fresh(tmp_path: Path) -> Path:
     """A checkout as `make setup` first meets it, in a folder with a blank in its name."""
     fresh = tmp_path / "fresh clone"
-    (fresh / "engines" / "core").mkdir(parents=True)
+    (fresh / "ggp" / "engines" / "core").mkdir(parents=True)
     for name in ("Makefile", "setup_step.py", "pyproject.toml", "CMakeLists.txt"):
         shutil.copy(ROOT / name, fresh / name)
     return fresh
@@ -320,8 +320,8 @@ def test_the_wheel_holds_the_packages_only(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     (wheel,) = tmp_path.glob("general_game_protocol-*.whl")
     names = ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == set(PACKAGES)
-    assert any(re.fullmatch(r"engines/_core.*\.so", name) for name in names)
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {PACKAGE}
+    assert any(re.fullmatch(r"ggp/engines/_core.*\.so", name) for name in names)
     assert not [name for name in names if name.endswith((".hpp", ".cpp", ".o"))]
     assert any(name.endswith("LICENSE") for name in names)
 
@@ -359,6 +359,6 @@ def _run(
 def test_what_is_to_be_installed_can_be() -> None:
     """The package is on no index, so its extras are no remedy for a user of a wheel."""
     named = re.compile(r"general-game-protocol\[|pip install '?\"?\.\[")
-    messages = [path for path in PYTHONS if path.relative_to(ROOT).parts[0] in PACKAGES]
+    messages = [path for path in PYTHONS if path.relative_to(ROOT).parts[0] == PACKAGE]
     assert [path for path in messages if named.search(path.read_text())] == []
     assert [path for path in PROSE if path.suffix == ".md" and "general-game-protocol[" in path.read_text()] == []

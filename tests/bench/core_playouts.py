@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from engines._core import Go, Laido, Stigmergy, Taigo, Taugo, Yugo
+from ggp.engines._core import Go, Laido, Stigmergy, Taigo, Taugo, Yugo
 
 ROUNDS = 5
 Policy = Literal["uniform", "rollout"]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from engines._core import Go, Laido, Stigmergy, Taigo, Taugo, Yugo
+from ggp.engines._core import Go, Laido, Stigmergy, Taigo, Taugo, Yugo
 
 ROUNDS = 5
 ROUNDS_OF_TWO = 21

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 
-ENGINE = [sys.executable, "-m", "engines"]
+ENGINE = [sys.executable, "-m", "ggp.engines"]
 PLIES = 3_000
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from referee.store import schema
-from referee.store.counts import refresh
-from referee.store.database import Database
-from referee.store.model import Ladder
-from referee.store.store import Store
+from ggp.referee.store import schema
+from ggp.referee.store.counts import refresh
+from ggp.referee.store.database import Database
+from ggp.referee.store.model import Ladder
+from ggp.referee.store.store import Store
 from tests.support.stores import entrant, ladder
 
 _BATCH = 512  # pairs

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from referee.play.pool import LocalPool
-from referee.play.worker import Batch, WorkerConfig
+from ggp.referee.play.pool import LocalPool
+from ggp.referee.play.worker import Batch, WorkerConfig
 from tests.bench.filled import fill, ladder_of
 
 BOTS, GAMES = 1000, 1_000_000
@@ -48,9 +48,9 @@ def _begin(path: Path, bots: int) -> list[Row]:
 
 
 def _first_work(path: Path, bots: int) -> tuple[float, float]:
-    from referee.ladder.progress import StopConditions
-    from referee.ladder.run import LadderRun
-    from referee.store.store import Store
+    from ggp.referee.ladder.progress import StopConditions
+    from ggp.referee.ladder.run import LadderRun
+    from ggp.referee.store.store import Store
 
     ladder, processor, clock = ladder_of(bots), time.process_time(), time.perf_counter()
     with Store.open(f"sqlite:///{path}") as store:
@@ -78,9 +78,9 @@ class _FirstWork(LocalPool):
 
 def _rate(path: Path, pool: int) -> list[Row]:
     """What a run does now and then: read the meetings, rate, keep the fit."""
-    from referee.ladder.rating import rate_seats
-    from referee.ladder.standings import make_fit
-    from referee.store.store import Store
+    from ggp.referee.ladder.rating import rate_seats
+    from ggp.referee.ladder.standings import make_fit
+    from ggp.referee.store.store import Store
 
     rows: list[Row] = []
     with Store.open(f"sqlite:///{path}") as store:
@@ -107,7 +107,7 @@ def _show(path: Path) -> list[Row]:
 
 
 def _page(path: Path) -> None:
-    from referee.ladder.views import run_standings as show
+    from ggp.referee.ladder.views import run_standings as show
 
     with contextlib.redirect_stdout(io.StringIO()) as page:
         assert show([str(path)]) == 0
@@ -115,7 +115,7 @@ def _page(path: Path) -> None:
 
 
 def _command(name: str, path: Path, *words: str) -> None:
-    program = f"import sys; from referee.ladder.views import run_{name}; sys.exit(run_{name}(sys.argv[1:]))"
+    program = f"import sys; from ggp.referee.ladder.views import run_{name}; sys.exit(run_{name}(sys.argv[1:]))"
     subprocess.run([sys.executable, "-c", program, str(path), *words], stdout=subprocess.DEVNULL, check=True)
 
 

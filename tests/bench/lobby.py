@@ -27,8 +27,8 @@ from urllib.parse import urlsplit
 
 import zmq
 
-from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.keys import Book, allow, change, now
+from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.referee.lobby.keys import Book, allow, change, now
 from tests.bench.referee import build as build_instant
 from tests.support.dialled_bots import dial
 from tests.support.lobby_server import LobbyProcess
@@ -207,7 +207,7 @@ def _connected(folder: Path, program: Path, times: int) -> Rows:
     took = []
     for connected in (False, True):
         with SmallLobby() as lobby:
-            connect = [sys.executable, "-m", "referee.cli", "connect", lobby.url, "--quiet", "--name", "a", "--"]
+            connect = [sys.executable, "-m", "ggp.referee.cli", "connect", lobby.url, "--quiet", "--name", "a", "--"]
             alone = [str(program), str(urlsplit(lobby.url).port), "1", "1", "1"]
             bot = subprocess.Popen([*connect, *instant] if connected else alone)
             lobby.hello()

@@ -23,7 +23,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
     with ModelEndpoint(_first_legal) as endpoint:
         words = ["llm", "--model", "m", "--url", endpoint.url, "--legal", "list"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "bots", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "ggp.bots", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         try:
             _ask(process, "name")

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from referee.starter.command import BOTS
+from ggp.referee.starter.command import BOTS
 
 
 def main(quick: bool = False) -> list[tuple[str, float, str]]:

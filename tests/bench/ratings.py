@@ -14,8 +14,8 @@ ROUNDS = 5
 def main(quick: bool = False) -> list[tuple[str, float, str]]:
     """Rows (what, seconds, unit): from nothing, and after a further batch of games."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from referee.ratings.bradley_terry import MODELS
-    from referee.ratings.ratings import rate
+    from ggp.referee.ratings.bradley_terry import MODELS
+    from ggp.referee.ratings.ratings import rate
 
     bots, pairs = (BOTS // 10, PAIRS // 100) if quick else (BOTS, PAIRS)
     counts, more = (_pool(bots, pairs, GAMES * pairs // PAIRS, seed) for seed in (1, 2))
@@ -39,7 +39,7 @@ def _pool(bots: int, pairs: int, games: int, seed: int):  # type: ignore[no-unty
     """Random pairs that play as many games each as it takes, of bots whose strength is the same for every seed."""
     import numpy as np
 
-    from referee.ratings.bradley_terry import DAVIDSON, Counts, Matrix
+    from ggp.referee.ratings.bradley_terry import DAVIDSON, Counts, Matrix
 
     theta, chance = np.random.default_rng(0).normal(0, 0.8, bots), np.random.default_rng(seed)
     cells = chance.choice(bots * bots, pairs + bots, replace=False)

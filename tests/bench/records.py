@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 
 GAMES, PLIES, BOTS = 1_000_000, 2, 20
 OPENINGS = 1_000_000
@@ -49,7 +49,7 @@ def _rated(folder: Path, games: int) -> list[Row]:
 def _run(words: Sequence[str]) -> tuple[float, int]:
     """Seconds, and the process's largest size in KiB."""
     began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "referee.cli", *words], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "ggp.referee.cli", *words], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, words
@@ -77,7 +77,7 @@ def _write(path: Path, games: int, bots: int) -> None:
 
 def _opened(folder: Path, openings: int) -> list[Row]:
     """From the file's name to the first opening."""
-    from referee.play.openings import OpeningBook, file_data, read_choice
+    from ggp.referee.play.openings import OpeningBook, file_data, read_choice
 
     book = folder / "book.txt"
     cells = [f"{column}{row}" for column in "ABCDEFG" for row in range(1, 8)]
@@ -94,11 +94,11 @@ def _opened(folder: Path, openings: int) -> list[Row]:
 
 def _added(games: int) -> list[Row]:
     """What the referee does with a game for the numbers that `ggp match` prints, test and interval included."""
-    from referee.match_report import effect_of
-    from referee.play.outcome import Termination
-    from referee.play.series import GameResult, SeriesTally
-    from referee.ratings.sequential import SequentialTest
-    from referee.ratings.sprt import PRESETS
+    from ggp.referee.match_report import effect_of
+    from ggp.referee.play.outcome import Termination
+    from ggp.referee.play.series import GameResult, SeriesTally
+    from ggp.referee.ratings.sequential import SequentialTest
+    from ggp.referee.ratings.sprt import PRESETS
 
     chance, results = Random(1), []
     for number in range(games):

@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from engines.game import read_options
-from engines.registry import Registry
+from ggp.engines.game import read_options
+from ggp.engines.registry import Registry
 
 HERE = Path(__file__).parent
-GGP = [sys.executable, "-m", "referee.cli"]
+GGP = [sys.executable, "-m", "ggp.referee.cli"]
 ROUNDS = 3
 
 

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from protocol.transports.subreaper import adopting_orphans
-from referee.play.process import available_cores, pin
-from referee.sandbox.levels import LEVELS, Level, Sandbox, SandboxError
-from referee.sandbox.machine import check_level, this_machine
-from referee.sandbox.spawn import reap
-from referee.sandbox.start import Child, start
+from ggp.protocol.transports.subreaper import adopting_orphans
+from ggp.referee.play.process import available_cores, pin
+from ggp.referee.sandbox.levels import LEVELS, Level, Sandbox, SandboxError
+from ggp.referee.sandbox.machine import check_level, this_machine
+from ggp.referee.sandbox.spawn import reap
+from ggp.referee.sandbox.start import Child, start
 from tests.bench.referee import GGP
 from tests.support import ROOT
 from tests.support.series import make_setup, play, script
@@ -227,7 +227,7 @@ def _ends(levels: list[Level], number: int) -> Iterator[tuple[str, float, str]]:
 
 
 def _reap_orphans() -> None:
-    from protocol.transports.subreaper import kill_strays
+    from ggp.protocol.transports.subreaper import kill_strays
 
     kill_strays(())
 

@@ -8,7 +8,7 @@ import statistics
 import time
 from random import Random
 
-from referee.store.model import Format, PairScore, PoolEntry, PoolPast
+from ggp.referee.store.model import Format, PairScore, PoolEntry, PoolPast
 
 BOTS, GAMES, BATCH = 1000, 1_000_000, 512
 PAIRS_EACH = 4  # of any two that met
@@ -18,7 +18,7 @@ ROUNDS = 3
 def main(quick: bool = False) -> list[tuple[str, float, str]]:
     """Rows (what, seconds, unit): from what is stored to the next batch, and the batch after it."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from referee.ladder.schedule import Schedule
+    from ggp.referee.ladder.schedule import Schedule
 
     bots, games = (BOTS // 10, GAMES // 10) if quick else (BOTS, GAMES)
     seats, past = [PoolEntry(id, f"bot{id}", f"bot{id}", f"v{id}") for id in range(1, bots + 1)], _past(bots, games)

@@ -15,7 +15,7 @@ ROUNDS = 5
 def main(quick: bool = False) -> list[tuple[str, float, str]]:
     trips = 500 if quick else 5000
     with tempfile.TemporaryDirectory() as folder:
-        tap = [sys.executable, "-m", "referee.cli", "tap", "-o", str(Path(folder) / "x.log"), "--"]
+        tap = [sys.executable, "-m", "ggp.referee.cli", "tap", "-o", str(Path(folder) / "x.log"), "--"]
         without, between = _round_trip(ECHO, trips), _round_trip([*tap, *ECHO], trips)
     return [("round trip to a program", without, "µs"), ("the same through ggp tap", between, "µs")]
 

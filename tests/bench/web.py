@@ -22,11 +22,11 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
-from protocol.records import MovePlayed, Record
-from referee.ladder.rating import rate_seats
-from referee.ladder.standings import make_fit
-from referee.records import live_path
-from referee.store.store import Store
+from ggp.protocol.records import MovePlayed, Record
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.standings import make_fit
+from ggp.referee.records import live_path
+from ggp.referee.store.store import Store
 from tests.bench.filled import fill, ladder_of
 from tests.bench.lobby import memory
 from tests.support.sample_records import CUT_OFF
@@ -82,7 +82,7 @@ def _rate(path: Path, pool: int) -> None:
 def _serving(store: Path) -> Iterator[tuple[int, int]]:
     """The process and the port of a server on that store."""
     with subprocess.Popen(
-        [sys.executable, "-m", "referee.cli", "web", str(store), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE
+        [sys.executable, "-m", "ggp.referee.cli", "web", str(store), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE
     ) as process:
         assert process.stderr
         line = process.stderr.readline().decode()

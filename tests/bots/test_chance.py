@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bots.sdk import Bot
-from protocol.errors import CommandFailed
-from protocol.responder import Responder
-from referee.play.bot_spec import BotSpec
-from referee.play.series import SeriesConfig
+from ggp.bots.sdk import Bot
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Responder
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.series import SeriesConfig
 from tests.support.memory_match import MemoryMatch, bot, plain
 from tests.support.raw_peer import RawPeer
 from tests.support.series import make_setup, play
@@ -26,7 +26,7 @@ CHAOS = "chaos:fault=any,ms=1"
 def said(words: Sequence[str], *seeds: int) -> list[bytes]:
     """All that a bot says in a game after each of these seeds, in one process."""
     games = []
-    with RawPeer([sys.executable, "-m", "bots", *words]) as peer:
+    with RawPeer([sys.executable, "-m", "ggp.bots", *words]) as peer:
         for seed in seeds:
             peer.send(f"1 set_random_seed {seed}\n2 ggp-new yugo size=5\n{TURNS}3 version\n".encode())
             peer.wait_for(lambda: b"\n\n=3 1\n\n" in peer.heard)

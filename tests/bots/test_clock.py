@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.clock import BotClock, parse_clock, parse_time_left, parse_time_settings
+from ggp.bots.clock import BotClock, parse_clock, parse_time_left, parse_time_settings
 
 MS = st.integers(0, 10**7)
 

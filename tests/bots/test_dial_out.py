@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from protocol.lobby_wire import Bye, Hello
-from protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.protocol.lobby_wire import Bye, Hello
+from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from tests.support import ROOT
 from tests.support.lobby_socket import SmallLobby
 
-EXAMPLE = ROOT / "bots" / "examples" / "dialling_bot.py"
+EXAMPLE = ROOT / "ggp" / "bots" / "examples" / "dialling_bot.py"
 SCRIPT = """
-from bots.sdk import run
+from ggp.bots.sdk import run
 run(lambda position: position.legal_moves()[0], name="first", games=("yugo",))
 """
 TALKING = """
 import logging, sys, time
-from bots.sdk import run
+from ggp.bots.sdk import run
 logging.basicConfig(format="%(message)s")
 def choose(position):
     print("I think", end=" ")

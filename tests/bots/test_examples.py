@@ -4,22 +4,22 @@ import sys
 
 import pytest
 
-from protocol.commands import Who
+from ggp.protocol.commands import Who
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.raw_peer import RawPeer, play_game
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = ROOT / "bots" / "examples"
+EXAMPLES = ROOT / "ggp" / "bots" / "examples"
 PYTHON = [sys.executable, str(EXAMPLES / "first_bot.py")]
-BUILTIN = [sys.executable, "-m", "bots", "random", "seed=1"]
+BUILTIN = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 
 
 def test_no_example_imports_anything_of_the_project() -> None:
     for path in EXAMPLES.glob("*.py"):
         words = {word for line in path.read_text().splitlines() for word in line.split()[:2] if "import" in line}
-        assert not words & {"protocol", "engines", "referee", "bots"}
+        assert not words & {"ggp", "protocol", "engines", "referee", "bots"}
 
 
 def test_every_check_on_the_python_bot() -> None:

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from bots.engine_client import EngineClient
-from bots.foreign_game import EngineRegistry, ForeignState
-from bots.options import split_engines
-from bots.sdk import Bot
-from engines.game import Game, IllegalMove, OptionError
-from engines.registry import Registry
-from protocol.commands import Who
-from protocol.errors import CommandFailed
-from protocol.responder import Responder
-from referee.play.bot_spec import knowing, read_bot, read_engine, readable_files
+from ggp.bots.engine_client import EngineClient
+from ggp.bots.foreign_game import EngineRegistry, ForeignState
+from ggp.bots.options import split_engines
+from ggp.bots.sdk import Bot
+from ggp.engines.game import Game, IllegalMove, OptionError
+from ggp.engines.registry import Registry
+from ggp.protocol.commands import Who
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Responder
+from ggp.referee.play.bot_spec import knowing, read_bot, read_engine, readable_files
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import ggp
 
-CONNECT4 = f"{sys.executable} {ROOT}/engines/examples/connect4.py"
-OURS = f"{sys.executable} -P -m engines"
+CONNECT4 = f"{sys.executable} {ROOT}/ggp/engines/examples/connect4.py"
+OURS = f"{sys.executable} -P -m ggp.engines"
 pytestmark = pytest.mark.slow
 
 
@@ -155,7 +155,7 @@ def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: l
         ("no-such-engine", "there is no such program"),
         ("'", "is no command line"),
         ("true", "does not answer as an engine"),
-        (f"{sys.executable} {ROOT}/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
+        (f"{sys.executable} {ROOT}/ggp/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
         ("tcp://127.0.0.1:99999", "a port is 1..65535"),
     ],
 )
@@ -178,7 +178,7 @@ def test_the_word_engine_needs_one() -> None:
 
 @pytest.mark.parametrize("bot", ["random", "greedy", "mcts"])
 def test_every_check_of_a_bot_passes_at_a_foreign_game(bot: str) -> None:
-    command = [sys.executable, "-P", "-m", "bots", bot, "--engine", CONNECT4]
+    command = [sys.executable, "-P", "-m", "ggp.bots", bot, "--engine", CONNECT4]
     assert failed_checks(command, Who.BOT, "go") == []
 
 
@@ -216,7 +216,7 @@ def test_a_listening_engine_serves_them_too() -> None:
 def test_a_random_game_that_does_not_end_is_given_up(
     registries: list[EngineRegistry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bots.foreign_game._MOST_PLIES", 5)
+    monkeypatch.setattr("ggp.bots.foreign_game._MOST_PLIES", 5)
     state = game_of(registries, CONNECT4, "connect4").new({"width": 7, "height": 6})
     with pytest.raises(CommandFailed, match="does not end within 5 plies"):
         state.playouts(1, 1, "uniform")
@@ -250,7 +250,7 @@ def test_bots_of_ladders_and_lobbies_know_the_engines_of_their_pools() -> None:
     added = ["--engine", CONNECT4, "--engine", url.url]
     place = words.index("--engine")
     assert list(words[place : place + 4]) == added and (*words[:place], *words[place + 4 :]) == bot.argv
-    said = read_bot(f"{sys.executable} -P -m bots random --engine mine")
+    said = read_bot(f"{sys.executable} -P -m ggp.bots random --engine mine")
     assert knowing(said, own) == said
 
 
@@ -258,7 +258,7 @@ def test_a_bot_in_a_sandbox_may_read_the_engine_that_it_starts(tmp_path: Path) -
     """The engine lies in a folder that is neither the project's nor the current one."""
     engine = tmp_path / "another folder" / "connect4.py"
     engine.parent.mkdir()
-    engine.write_bytes((ROOT / "engines/examples/connect4.py").read_bytes())
+    engine.write_bytes((ROOT / "ggp/engines/examples/connect4.py").read_bytes())
     record = tmp_path / "r.jsonl"
     ran = ggp(
         *("match", "--engine", shlex.join([sys.executable, str(engine)]), "connect4,width=4,height=4"),

@@ -6,18 +6,18 @@ from random import Random
 
 import pytest
 
-from bots.clock import BotClock
-from bots.greedy import CERTAIN, Candidate, even_bid, make_choose, settle
-from bots.position import Position
-from bots.random import make_choose as make_random
-from bots.rng import BotRng
-from engines.game import Game, read_options
-from engines.history import GameHistory
-from engines.registry import Registry
+from ggp.bots.clock import BotClock
+from ggp.bots.greedy import CERTAIN, Candidate, even_bid, make_choose, settle
+from ggp.bots.position import Position
+from ggp.bots.random import make_choose as make_random
+from ggp.bots.rng import BotRng
+from ggp.engines.game import Game, read_options
+from ggp.engines.history import GameHistory
+from ggp.engines.registry import Registry
 from tests.support.raw_peer import RawGame, RawPeer, play_game
 from tests.third_party import auction
 
-BOT = [sys.executable, "-m", "bots"]
+BOT = [sys.executable, "-m", "ggp.bots"]
 GAMES = [
     ("yugo", []),
     ("yugo", ["size=5", "agreement=on", "handicap=3"]),

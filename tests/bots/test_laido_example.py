@@ -6,17 +6,17 @@ import sys
 
 import pytest
 
-from engines.game import read_options
-from engines.registry import Registry
-from protocol.commands import Who
+from ggp.engines.game import read_options
+from ggp.engines.registry import Registry
+from ggp.protocol.commands import Who
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import ggp
 from tests.support.raw_peer import RawPeer, play_game
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
-EXAMPLE = ROOT / "bots" / "examples" / "laido_bot.c"
-RANDOM = [sys.executable, "-m", "bots", "random", "seed=1"]
+EXAMPLE = ROOT / "ggp" / "bots" / "examples" / "laido_bot.c"
+RANDOM = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 WORDS = ("pass", "swap-sides", "dead:", "button", "resign", "A", "4", "I3", "A0", "Z9", "A-1", "A99", "A001", "²4")
 

@@ -5,15 +5,15 @@ from random import Random
 
 import pytest
 
-from bots.clock import BotClock
-from bots.mcts import Searcher, play_on
-from bots.position import Position
-from bots.rng import BotRng
-from bots.sdk import Bot
-from engines.game import read_options
-from engines.history import GameHistory
-from engines.registry import Registry
-from protocol.responder import Responder
+from ggp.bots.clock import BotClock
+from ggp.bots.mcts import Searcher, play_on
+from ggp.bots.position import Position
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Bot
+from ggp.engines.game import read_options
+from ggp.engines.history import GameHistory
+from ggp.engines.registry import Registry
+from ggp.protocol.responder import Responder
 from tests.support.raw_peer import RawPeer
 from tests.third_party import auction
 
@@ -200,7 +200,7 @@ def test_it_tells_what_it_thought() -> None:
 
 @pytest.mark.slow
 def test_it_is_a_built_in_bot() -> None:
-    with RawPeer([sys.executable, "-m", "bots", "mcts", "playouts=50", "seed=3", "threads=2"]) as peer:
+    with RawPeer([sys.executable, "-m", "ggp.bots", "mcts", "playouts=50", "seed=3", "threads=2"]) as peer:
         assert peer.ask("ggp-new laido size=4") == ""
         assert not peer.ask("genmove black").startswith("?")
         assert peer.ask("quit") == "" and peer.exit_status() == 0 and not peer.stderr

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bots.clock import BotClock
-from bots.command import find_problem
-from bots.oneshot import describe, seconds_left
-from bots.position import Position
-from engines.game import read_options
-from engines.history import GameHistory
-from engines.registry import Registry
+from ggp.bots.clock import BotClock
+from ggp.bots.command import find_problem
+from ggp.bots.oneshot import describe, seconds_left
+from ggp.bots.position import Position
+from ggp.engines.game import read_options
+from ggp.engines.history import GameHistory
+from ggp.engines.registry import Registry
 from tests.referee.play.test_process import running
 from tests.support import ROOT
 from tests.support.cli import Ggp, ggp, wait_until
@@ -23,12 +23,12 @@ from tests.support.raw_peer import RawPeer, play_game
 from tests.system.test_languages import members
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
-EXAMPLE = ["sh", str(ROOT / "bots/examples/one_move.sh")]
-RANDOM = [sys.executable, "-m", "bots", "random", "seed=1"]
+EXAMPLE = ["sh", str(ROOT / "ggp/bots/examples/one_move.sh")]
+RANDOM = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 
 
 def oneshot(*command: str) -> list[str]:
-    return [sys.executable, "-m", "bots", "oneshot", "--", *command]
+    return [sys.executable, "-m", "ggp.bots", "oneshot", "--", *command]
 
 
 def position(game: str, *moves: str, clock: BotClock = BotClock()) -> Position:  # noqa: B008

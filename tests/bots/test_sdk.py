@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-from bots.options import Words, read_words
-from bots.sdk import Bot, Choose, NoMove, Position
-from engines.game import State
-from protocol.commands import Who
-from protocol.responder import Responder
+from ggp.bots.options import Words, read_words
+from ggp.bots.sdk import Bot, Choose, NoMove, Position
+from ggp.engines.game import State
+from ggp.protocol.commands import Who
+from ggp.protocol.responder import Responder
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import Client
 from tests.support.raw_peer import RawPeer
@@ -298,7 +298,7 @@ def test_analysis_goes_out_as_json_when_it_is_offered() -> None:
 
 
 SCRIPT = """\
-from bots.sdk import Position, run
+from ggp.bots.sdk import Position, run
 
 def choose(position: Position) -> str:
     print("thinking about", position.colour)
@@ -336,7 +336,7 @@ def test_run_is_one_line_and_print_is_harmless(script: Callable[..., list[str]])
 
 CALLING = """
 import subprocess
-from bots.sdk import Position, run
+from ggp.bots.sdk import Position, run
 
 def choose(position: Position) -> str:
     subprocess.run(["sh", "-c", "wc -c; echo done"], check=True)
@@ -456,7 +456,7 @@ def test_what_is_wrong_with_the_words_is_one_line(
 def test_a_script_with_words_of_its_own_gives_the_others(tmp_path: Path) -> None:
     path = tmp_path / "own.py"
     path.write_text(
-        "import argparse\nfrom bots.sdk import run\n"
+        "import argparse\nfrom ggp.bots.sdk import run\n"
         "parser = argparse.ArgumentParser()\nparser.add_argument('--level')\nown, others = parser.parse_known_args()\n"
         "run(lambda position: position.legal_moves()[0], version=own.level, words=others)\n"
     )

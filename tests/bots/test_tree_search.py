@@ -2,8 +2,8 @@
 
 import pytest
 
-from bots.tree_search import TreeSearch
-from engines.game import IllegalMove, State
+from ggp.bots.tree_search import TreeSearch
+from ggp.engines.game import IllegalMove, State
 from tests.third_party import tictactoe
 
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import pytest
 
-from engines.registry import Registry
-from protocol.commands import TABLE
-from referee.ladder.command import SUBCOMMANDS
-from referee.play.player import RULES_OF_KGS
+from ggp.engines.registry import Registry
+from ggp.protocol.commands import TABLE
+from ggp.referee.ladder.command import SUBCOMMANDS
+from ggp.referee.play.player import RULES_OF_KGS
 from tests.support import ROOT
 from tests.support.cli import free_port, ggp_in_process
 from tests.support.doc_session import Reader, check_claim, replay
@@ -132,7 +132,7 @@ def test_the_readme_names_the_two_commands() -> None:
 
 def test_make_targets_exist() -> None:
     """In our Makefile, or in that of a new bot's folder."""
-    made = [ROOT / "Makefile", ROOT / "referee" / "starter" / "templates" / "bot.mk"]
+    made = [ROOT / "Makefile", ROOT / "ggp" / "referee" / "starter" / "templates" / "bot.mk"]
     targets = " ".join(" ".join(re.findall(r"^\.PHONY: (.*)$", file.read_text(), re.MULTILINE)) for file in made)
     named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text())}
     lines = (re.sub(r"^make -C \S+", "make", line) for block in SHELL for line in block.lines)
@@ -202,7 +202,7 @@ def workdir(tmp_path: Path) -> Path:
     for block in BLOCKS:
         if name := re.match(r"# (\w+\.(?:py|tst))", block.text):
             (tmp_path / name.group(1)).write_text(block.text)
-    shutil.copy(ROOT / "bots" / "examples" / "first_bot.py", tmp_path)  # as the first tutorial says
+    shutil.copy(ROOT / "ggp" / "bots" / "examples" / "first_bot.py", tmp_path)  # as the first tutorial says
     return tmp_path
 
 
@@ -229,8 +229,7 @@ def test_commands_do_what_the_page_says(chain: list[Block], workdir: Path, reade
     Blocks without a claim play fewer and quicker games.
     """
     if "project's folder" in chain[0].page.read_text():
-        for name in ("bots", "engines"):
-            (workdir / name).symlink_to(ROOT / name)
+        (workdir / "ggp").symlink_to(ROOT / "ggp")
     lines, patience = 0, 0.0
     for block, after in zip(chain, [*chain[1:], None], strict=True):
         claim = after if after and after.is_claim else None

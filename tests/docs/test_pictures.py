@@ -6,7 +6,7 @@ import pytest
 
 from docs.examples import EXAMPLES, Example
 from docs.pictures import position
-from engines.registry import Registry
+from ggp.engines.registry import Registry
 from tests.support import ROOT
 from tests.support.memory_session import MemorySession
 

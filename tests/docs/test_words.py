@@ -43,10 +43,7 @@ PAGES = [
 
 
 SOURCES = sorted(
-    path
-    for folder in ("protocol", "engines", "referee", "bots", "docs")
-    for path in (ROOT / folder).rglob("*")
-    if path.suffix in (".py", ".hpp", ".cpp")
+    path for folder in ("ggp", "docs") for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".hpp", ".cpp")
 )
 CPP = re.compile(r'//.*|"[^"\n]*"')
 
@@ -68,12 +65,12 @@ def prose_of(path: Path) -> list[str]:
     return [one for one in found if " " in one]
 
 
-@pytest.mark.parametrize("folder", ["protocol", "engines", "referee", "bots", "docs"])
+@pytest.mark.parametrize("folder", ["ggp/protocol", "ggp/engines", "ggp/referee", "ggp/bots", "docs"])
 def test_a_source_is_in_plain_english(folder: str) -> None:
     assert [
         f"{path.relative_to(ROOT)}: {word}"
         for path in SOURCES
-        if path.relative_to(ROOT).parts[0] == folder
+        if (ROOT / folder) in path.parents
         for text in prose_of(path)
         for word in WORD.findall(text)
     ] == []

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from engines.command import USAGE, UsageError, main, parse_arguments
-from engines.game import Game, Options
-from engines.registry import Registry
-from protocol.commands import Who
-from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import Dealer
+from ggp.engines.command import USAGE, UsageError, main, parse_arguments
+from ggp.engines.game import Game, Options
+from ggp.engines.registry import Registry
+from ggp.protocol.commands import Who
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.zmq import Dealer
 from tests.support.checked_peer import failed_checks
 from tests.support.memory_session import MemorySession
 from tests.support.raw_peer import RawPeer
 from tests.third_party import tictactoe
 
-ENGINE = [sys.executable, "-m", "engines"]
+ENGINE = [sys.executable, "-m", "ggp.engines"]
 
 
 def run(arguments: list[str], lines: str | bytes = "") -> subprocess.CompletedProcess[bytes]:
@@ -107,10 +107,19 @@ def test_an_interrupt_ends_it() -> None:
 @pytest.mark.slow
 def test_a_start_imports_nothing_that_a_match_does_not_need() -> None:
     heavy = ["asyncio", "click", "rich", "zmq", "msgspec", "json", "random", "hashlib", "dataclasses", "inspect"]
-    heavy += ["importlib.metadata", "email", "pathlib", "argparse", "subprocess", "engines.games.go", "referee", "bots"]
+    heavy += [
+        "importlib.metadata",
+        "email",
+        "pathlib",
+        "argparse",
+        "subprocess",
+        "ggp.engines.games.go",
+        "ggp.referee",
+        "ggp.bots",
+    ]
     program = (
-        "import sys, engines.command\n"
-        "engines.command.main(['yugo'])\n"
+        "import sys, ggp.engines.command\n"
+        "ggp.engines.command.main(['yugo'])\n"
         f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], input=b"ggp-play b E5\n", capture_output=True, timeout=120)

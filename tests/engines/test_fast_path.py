@@ -9,12 +9,12 @@ import threading
 
 import pytest
 
-from engines import _core
-from engines.fast_path import next_input
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.transports.pipe import serve_stdio
+from ggp.engines import _core
+from ggp.engines.fast_path import next_input
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.transports.pipe import serve_stdio
 
 STARTS = [
     "yugo size=3",
@@ -162,7 +162,7 @@ def test_an_interrupt_reaches_an_engine_that_waits_in_the_fast_path() -> None:
     )  # a job in the background ignores it, children too
     try:
         engine = subprocess.Popen(
-            [sys.executable, "-m", "engines", "go"],
+            [sys.executable, "-m", "ggp.engines", "go"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

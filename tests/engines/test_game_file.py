@@ -8,22 +8,22 @@ from random import Random
 
 import pytest
 
-from engines.command import main
-from engines.game_file import LARGEST, load_file
-from engines.registry import GameError, Registry
-from protocol.commands import Who
+from ggp.engines.command import main
+from ggp.engines.game_file import LARGEST, load_file
+from ggp.engines.registry import GameError, Registry
+from ggp.protocol.commands import Who
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.codes import raises
 from tests.support.memory_session import MemorySession
 from tests.support.raw_peer import RawPeer
 
-EXAMPLE = ROOT / "engines" / "examples" / "hexapawn.py"
+EXAMPLE = ROOT / "ggp" / "engines" / "examples" / "hexapawn.py"
 TOO_DEEP = "x = " + "(" * 300 + ")" * 300
 GAME = """
 from dataclasses import dataclass
 from beside import NAME
-from engines.game import Game
+from ggp.engines.game import Game
 from tests.third_party.tictactoe import TicTacToe
 
 
@@ -40,7 +40,7 @@ one = two = Mine()
 @pytest.fixture(autouse=True)
 def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr("engines.command._own_stdout", lambda: 1)  # no engine answers in this process
+    monkeypatch.setattr("ggp.engines.command._own_stdout", lambda: 1)  # no engine answers in this process
     modules = {*sys.modules}
     yield
     for name in {*sys.modules} - modules:
@@ -72,9 +72,9 @@ def test_the_file_is_the_only_game_and_may_import_what_lies_beside_it(tmp_path: 
         ("a" + ".b" * 200_000, "no-python", "this is no Python"),
         ("#" * (LARGEST + 1), "no-file", "it has more than"),
         ("", "no-game", "it has no game"),
-        ("from engines.game import Game", "no-game", "it has no game"),
+        ("from ggp.engines.game import Game", "no-game", "it has no game"),
         (
-            "from engines.games.go import GAME as a\nfrom engines.games.yugo import GAME as b",
+            "from ggp.engines.games.go import GAME as a\nfrom ggp.engines.games.yugo import GAME as b",
             "two-games",
             "it has 2 games",
         ),
@@ -125,7 +125,7 @@ def test_a_game_says_what_every_game_says(change: str, code: str, tmp_path: Path
 
 @pytest.mark.slow
 def test_the_example_passes_every_check_and_rules_as_the_engine_in_c(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "engines", str(EXAMPLE)]
+    command = [sys.executable, "-m", "ggp.engines", str(EXAMPLE)]
     assert failed_checks(command, Who.ENGINE, "hexapawn") == []
     program = tmp_path / "hexapawn"
     subprocess.run(["cc", "-O2", "-o", str(program), str(EXAMPLE.with_suffix(".c"))], check=True)
@@ -143,7 +143,7 @@ def test_the_example_passes_every_check_and_rules_as_the_engine_in_c(tmp_path: P
 @pytest.mark.slow
 def test_a_game_that_exits_later_ends_the_engine_with_a_line(tmp_path: Path) -> None:
     text = EXAMPLE.read_text().replace("        colour, source", "        raise SystemExit(0)\n        colour, source")
-    command = [sys.executable, "-m", "engines", written(tmp_path, text)]
+    command = [sys.executable, "-m", "ggp.engines", written(tmp_path, text)]
     asked = b"ggp-new hexapawn\nggp-play b a1a2\nggp-status\n"
     done = subprocess.run(command, input=asked, capture_output=True, timeout=120)
     assert done.returncode == 1 and b"sys.exit(0)" in done.stderr and b"Traceback" not in done.stderr
@@ -155,7 +155,7 @@ def test_what_the_file_prints_goes_to_stderr(tmp_path: Path) -> None:
         EXAMPLE.read_text().replace("        colour, source", "        print('moved')\n        colour, source")
         + "print(1)\n"
     )
-    command = [sys.executable, "-m", "engines", written(tmp_path, text), "hexapawn"]
+    command = [sys.executable, "-m", "ggp.engines", written(tmp_path, text), "hexapawn"]
     done = subprocess.run(command, input=b"ggp-play b a1a2\nquit\n", capture_output=True, timeout=120)
     assert done.stdout == b"= move=A1A2 phase=play to_play=white seat=2 ply=1\n\n=\n\n" and done.returncode == 0
     assert done.stderr == b"1\nmoved\n"

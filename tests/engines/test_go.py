@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from bots.sdk import Bot
-from referee.play.bot_spec import find_program
+from ggp.bots.sdk import Bot
+from ggp.referee.play.bot_spec import find_program
 from tests.support.memory_session import MemorySession
 
 

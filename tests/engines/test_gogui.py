@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from engines.games.taigo import GAME as TAIGO
-from engines.games.yugo import GAME as YUGO
-from engines.gogui_input import cell_of, column_name, place, point_of
+from ggp.engines.games.taigo import GAME as TAIGO
+from ggp.engines.games.yugo import GAME as YUGO
+from ggp.engines.gogui_input import cell_of, column_name, place, point_of
 from tests.support.memory_session import MemorySession
 
 RULER = [

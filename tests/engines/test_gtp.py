@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from engines.games.go import GoState
-from engines.registry import Registry
-from engines.service import RESPONDERS_OWN, engine_handlers
-from protocol.commands import COMMANDS
-from protocol.drawing import svg, text
-from protocol.drawing.scene import read_scene
+from ggp.engines.games.go import GoState
+from ggp.engines.registry import Registry
+from ggp.engines.service import RESPONDERS_OWN, engine_handlers
+from ggp.protocol.commands import COMMANDS
+from ggp.protocol.drawing import svg, text
+from ggp.protocol.drawing.scene import read_scene
 from tests.support.memory_session import MemorySession
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engines.game import Option, OptionError, read_options, result_by_totals, shortest
-from engines.games.go import GAME as GO
-from engines.games.yugo import GAME as YUGO
+from ggp.engines.game import Option, OptionError, read_options, result_by_totals, shortest
+from ggp.engines.games.go import GAME as GO
+from ggp.engines.games.yugo import GAME as YUGO
 
 SIZE = Option("size", "int", "9", "2..25")
 HANDICAP = Option("handicap", "int", "0", "0,2..9")

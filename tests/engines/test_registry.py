@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engines.game import IllegalMove, Playouts
-from engines.registry import GROUP, GameError, Registry
-from protocol.entry_points import entry_points, version
+from ggp.engines.game import IllegalMove, Playouts
+from ggp.engines.registry import GROUP, GameError, Registry
+from ggp.protocol.entry_points import entry_points, version
 from tests.support import TESTS
 from tests.support.codes import raises
 from tests.support.memory_session import MemorySession
@@ -166,11 +166,11 @@ def test_the_first_of_two_versions_on_the_path_counts(site: Path, monkeypatch: p
         ("bad_module:GAME", "1 / 0", "cannot load game bad from bad_module: division by zero"),
         ("bad_module:GAME", "", "cannot load game bad from bad_module: module 'bad_module' has no attribute 'GAME'"),
         ("no_such_module:GAME", "", "cannot load game bad from no_such_module: No module named 'no_such_module'"),
-        ("bad_module:GAME", "GAME = 1", "cannot load game bad: bad_module:GAME is not an engines.game.Game"),
+        ("bad_module:GAME", "GAME = 1", "cannot load game bad: bad_module:GAME is not an ggp.engines.game.Game"),
         (
             "bad_module:GAME",
-            "from engines.games.go import GAME",
-            "cannot load game bad: bad_module:GAME is not an engines.game.Game of that name",
+            "from ggp.engines.games.go import GAME",
+            "cannot load game bad: bad_module:GAME is not an ggp.engines.game.Game of that name",
         ),
     ],
 )

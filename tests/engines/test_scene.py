@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from engines.scene import hexagon, lattice, open_square, piece
-from protocol.drawing.scene import as_scene
+from ggp.engines.scene import hexagon, lattice, open_square, piece
+from ggp.protocol.drawing.scene import as_scene
 from tests.support.memory_session import MemorySession, scene_of
 
 KEYS = {"board", "cells", "lines", "dots", "labels", "pieces", "tokens", "last"}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from engines import limits
+from ggp.engines import limits
 from tests.support.memory_session import MemorySession
 
 NO_GAME = "no game: use ggp-new"
@@ -189,7 +189,7 @@ def test_history_names_seat_colour_and_move() -> None:
 
 
 def test_history_that_does_not_fit_in_an_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engines.service.MAX_ANSWER_LINES", 2)
+    monkeypatch.setattr("ggp.engines.service.MAX_ANSWER_LINES", 2)
     session = MemorySession("go size=5")
     session.play("A1 B2")
     assert session("ggp-history") == "1 black A1\n2 white B2"
@@ -198,7 +198,7 @@ def test_history_that_does_not_fit_in_an_answer_is_refused(monkeypatch: pytest.M
 
 
 def test_a_game_without_end_is_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engines.history.MAX_PLIES", 2)
+    monkeypatch.setattr("ggp.engines.history.MAX_PLIES", 2)
     session = MemorySession("go size=5")
     session.play("A1 B2")
     assert session.fails("ggp-play black C3").startswith("illegal move: a game of more than 2 plies is not kept here")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engines._core import Stigmergy
+from ggp.engines._core import Stigmergy
 from tests.rules.models.hexagon import cells, name
 from tests.support.memory_session import MemorySession, scene_of
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from engines import _core
-from engines.games.taigo import GAME
+from ggp.engines import _core
+from ggp.engines.games.taigo import GAME
 from tests.support.memory_session import MemorySession
 from tests.support.positions import FOUR, RING, TWO, chi_square, on, taigo_board, walls
 

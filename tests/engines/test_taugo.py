@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines._core import Taugo
+from ggp.engines._core import Taugo
 from tests.support.memory_session import MemorySession
 from tests.support.positions import chi_square, played, taugo_board
 

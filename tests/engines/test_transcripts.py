@@ -1,6 +1,6 @@
 """Every tests/transcripts/*.tst is replayed to a real engine process: a fixed bug leaves its transcript.
 
-They are regression transcripts (protocol.regression), which `ggp regress FILE -- ggp engine …` runs, too. The first
+They are regression transcripts (ggp.protocol.regression), which `ggp regress FILE -- ggp engine …` runs, too. The first
 line names the engine's arguments: `# engine: yugo size=5`; those of a bot begin with `# bot: random`.
 """
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.grammar import format_reply, parse_reply
-from protocol.regression import RegressionVerdict, judge, parse
+from ggp.protocol.grammar import format_reply, parse_reply
+from ggp.protocol.regression import RegressionVerdict, judge, parse
 from tests.support import TESTS
 
 TRANSCRIPTS = sorted((TESTS / "transcripts").glob("*.tst"))
-PROGRAMS = {"# engine:": "engines", "# bot:": "bots"}
+PROGRAMS = {"# engine:": "ggp.engines", "# bot:": "ggp.bots"}
 
 
 def program(text: str) -> list[str]:

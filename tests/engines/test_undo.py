@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from engines.game import read_options
-from engines.history import GameHistory
-from engines.registry import Registry
+from ggp.engines.game import read_options
+from ggp.engines.history import GameHistory
+from ggp.engines.registry import Registry
 from tests.support.model_walk import MODELS, SMALL, choose, random_options
 
 GAMES = tuple(MODELS)

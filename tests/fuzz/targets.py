@@ -12,28 +12,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from protocol import grammar, lobby_wire, regression, sgf, spectator_wire
-from protocol.answer_splitter import AnswerSplitter
-from protocol.drawing import svg, text
-from protocol.drawing.scene import DrawingError, read_scene
-from protocol.errors import RemoteProtocolError
-from protocol.records import RecordError, gtp_script, read_records
-from protocol.responder import Responder
-from protocol.stderr_lines import StderrLines
-from protocol.transports.transcript import read_lines
-from referee.archive.import_ import CannotImport, script_games, sgf_games
-from referee.ladder.config import read_ladder
-from referee.ladder.example import example as ladder_example
-from referee.ladder.toml_file import ConfigError
-from referee.lobby import keys
-from referee.lobby.config import example as lobby_example
-from referee.lobby.config import read_lobby
-from referee.play.analysis import read_analysis
-from referee.play.bot_spec import LaunchError, WordError, read_bot, read_game
-from referee.play.clock import SettingError, TimeControl
-from referee.play.openings import BookChoice, BookError, OpeningBook, read_choice
-from referee.sandbox.unpack import SourceRefused, unpack
-from referee.tap.recording import BadRecording, read_sessions
+from ggp.protocol import grammar, lobby_wire, regression, sgf, spectator_wire
+from ggp.protocol.answer_splitter import AnswerSplitter
+from ggp.protocol.drawing import svg, text
+from ggp.protocol.drawing.scene import DrawingError, read_scene
+from ggp.protocol.errors import RemoteProtocolError
+from ggp.protocol.records import RecordError, gtp_script, read_records
+from ggp.protocol.responder import Responder
+from ggp.protocol.stderr_lines import StderrLines
+from ggp.protocol.transports.transcript import read_lines
+from ggp.referee.archive.import_ import CannotImport, script_games, sgf_games
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.example import example as ladder_example
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.lobby import keys
+from ggp.referee.lobby.config import example as lobby_example
+from ggp.referee.lobby.config import read_lobby
+from ggp.referee.play.analysis import read_analysis
+from ggp.referee.play.bot_spec import LaunchError, WordError, read_bot, read_game
+from ggp.referee.play.clock import SettingError, TimeControl
+from ggp.referee.play.openings import BookChoice, BookError, OpeningBook, read_choice
+from ggp.referee.sandbox.unpack import SourceRefused, unpack
+from ggp.referee.tap.recording import BadRecording, read_sessions
 from tests.support import ROOT
 from tests.support.drawn_scenes import KINDS
 from tests.support.sample_records import RECORD

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string>
 
-#include "engines/core/fast_path.hpp"
+#include "ggp/engines/core/fast_path.hpp"
 #include "position.hpp"
 
 namespace ggp::native {

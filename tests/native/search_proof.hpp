@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "engines/core/search.hpp"
+#include "ggp/engines/core/search.hpp"
 #include "position.hpp"
 
 namespace ggp::native {

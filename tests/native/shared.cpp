@@ -2,11 +2,11 @@
 #include <cmath>
 #include <set>
 
-#include "engines/core/decimal.hpp"
-#include "engines/core/hexagon.hpp"
-#include "engines/core/history.hpp"
-#include "engines/core/rng.hpp"
-#include "engines/core/square.hpp"
+#include "ggp/engines/core/decimal.hpp"
+#include "ggp/engines/core/hexagon.hpp"
+#include "ggp/engines/core/history.hpp"
+#include "ggp/engines/core/rng.hpp"
+#include "ggp/engines/core/square.hpp"
 #include "proofs.hpp"
 
 namespace ggp::native {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/core/playouts.hpp"
+#include "ggp/engines/core/playouts.hpp"
 #include "fast_path_proof.hpp"
 #include "position.hpp"
 #include "search_proof.hpp"

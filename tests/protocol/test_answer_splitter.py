@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.answer_splitter import AnswerSplitter
-from protocol.errors import RemoteProtocolError
-from protocol.lobby_wire import LobbyAnswer, decode
+from ggp.protocol.answer_splitter import AnswerSplitter
+from ggp.protocol.errors import RemoteProtocolError
+from ggp.protocol.lobby_wire import LobbyAnswer, decode
 from tests.protocol.test_properties import pieces_of
 from tests.support.codes import raises
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from protocol.channel import Transport
-from protocol.commands import COMMANDS, LOBBIES, PLAIN_BOT, REFEREES, TABLE, Level, Who, commands_of, required
-from protocol.conformance import (
+from ggp.protocol.channel import Transport
+from ggp.protocol.commands import COMMANDS, LOBBIES, PLAIN_BOT, REFEREES, TABLE, Level, Who, commands_of, required
+from ggp.protocol.conformance import (
     BOT,
     ENGINE,
     RULES,
@@ -23,11 +23,11 @@ from protocol.conformance import (
     rule_of,
     run_checks,
 )
-from protocol.conformance import FRAMING as ALL_FRAMING
-from protocol.errors import CommandFailed, PeerTimeout
-from protocol.responder import Handler, Responder
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
+from ggp.protocol.conformance import FRAMING as ALL_FRAMING
+from ggp.protocol.errors import CommandFailed, PeerTimeout
+from ggp.protocol.responder import Handler, Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
 from tests.support import ROOT
 
 STATUS = "phase=play to_play=black seat=1 ply=0"

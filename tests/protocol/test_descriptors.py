@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.transports import descriptors
-from protocol.transports.descriptors import address_of, cut, duplicate, received, shut, waiting
+from ggp.protocol.transports import descriptors
+from ggp.protocol.transports.descriptors import address_of, cut, duplicate, received, shut, waiting
 
 PATIENCE = 60.0  # seconds
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.drawing import svg, text
-from protocol.drawing.scene import MAX_SCENE, DrawingError, as_scene, clean, read_scene, sentence
+from ggp.protocol.drawing import svg, text
+from ggp.protocol.drawing.scene import MAX_SCENE, DrawingError, as_scene, clean, read_scene, sentence
 from tests.support.drawn_scenes import KINDS, NASTY, bare
 
 

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from engines.scene import hexagon, lattice, open_square, piece, square, token
-from protocol.drawing import shapes
-from protocol.drawing.scene import as_scene
-from protocol.drawing.svg import LETTER, MAX_NAMED_WIDTH, MAX_WIDTH, description, draw
+from ggp.engines.scene import hexagon, lattice, open_square, piece, square, token
+from ggp.protocol.drawing import shapes
+from ggp.protocol.drawing.scene import as_scene
+from ggp.protocol.drawing.svg import LETTER, MAX_NAMED_WIDTH, MAX_WIDTH, description, draw
 from tests.support.drawn_scenes import KINDS, NASTY, STATUS, bare, held, kings, points, row_of_tiles, run, tiles
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from engines.scene import hexagon, lattice, open_square, piece, square, token
-from protocol.drawing.scene import as_scene
-from protocol.drawing.text import WIDTH, describe, draw
+from ggp.engines.scene import hexagon, lattice, open_square, piece, square, token
+from ggp.protocol.drawing.scene import as_scene
+from ggp.protocol.drawing.text import WIDTH, describe, draw
 from tests.support.drawn_scenes import KINDS, NASTY, bare, held, row_of_tiles
 
 BOARDS = {

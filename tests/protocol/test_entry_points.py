@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.entry_points import MAX_FILE, EntryPoint, entry_points, version
+from ggp.protocol.entry_points import MAX_FILE, EntryPoint, entry_points, version
 
 
 def install(place: Path, name: str, text: str | None = None, number: str = "1.0") -> None:

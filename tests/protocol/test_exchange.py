@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import pytest
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.errors import PeerTimeout, ProtocolError
-from protocol.transports import pipe
-from protocol.transports.pipe import Pipe
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import PeerTimeout, ProtocolError
+from ggp.protocol.transports import pipe
+from ggp.protocol.transports.pipe import Pipe
 
 STREAMS = int(os.environ.get("STREAMS", 10_000_000))
 
@@ -151,7 +151,7 @@ def test_both_ways_find_the_same_in_millions_of_streams() -> None:
 
 def test_python_does_without_the_compiled_module(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pipe.load_exchange() is not None
-    monkeypatch.setitem(sys.modules, "protocol.transports._exchange", None)
+    monkeypatch.setitem(sys.modules, "ggp.protocol.transports._exchange", None)
     assert pipe.load_exchange() is None
 
 

@@ -6,7 +6,7 @@ import pytest
 import zmq
 from zmq.utils import z85
 
-from protocol.transports.keys import KeyFileError, KeyPair, is_key, new_pair, read_pair, read_public, write_pair
+from ggp.protocol.transports.keys import KeyFileError, KeyPair, is_key, new_pair, read_pair, read_public, write_pair
 from tests.support.codes import raises
 
 

@@ -9,12 +9,12 @@ from random import Random
 import pytest
 import zmq
 
-from protocol.errors import AddressError
-from protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr
-from protocol.transports import lobby_dial as dialled
-from protocol.transports.keys import new_pair
-from protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
-from protocol.transports.zmq import AccessRefused, Handshakes
+from ggp.protocol.errors import AddressError
+from ggp.protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr
+from ggp.protocol.transports import lobby_dial as dialled
+from ggp.protocol.transports.keys import new_pair
+from ggp.protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
+from ggp.protocol.transports.zmq import AccessRefused, Handshakes
 from tests.support.codes import raises
 from tests.support.lobby_socket import PATIENCE, SmallLobby
 

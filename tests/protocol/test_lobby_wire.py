@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol.errors import LocalProtocolError
-from protocol.lobby_wire import (
+from ggp.protocol.errors import LocalProtocolError
+from ggp.protocol.lobby_wire import (
     MAX_COMMAND,
     MAX_FRAME,
     MAX_GAMES,

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
-from protocol.messages import Reply
-from protocol.transports import pipe as pipe_module
-from protocol.transports.blocking import run_blocking
-from protocol.transports.pipe import Pipe, report_on_stderr, serve_stdio
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
+from ggp.protocol.messages import Reply
+from ggp.protocol.transports import pipe as pipe_module
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.pipe import Pipe, report_on_stderr, serve_stdio
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
 

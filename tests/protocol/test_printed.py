@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import AddressError
-from protocol.printed import json_text, without_password, without_passwords
-from referee.archive import bisect, export, show, verify
-from referee.console.command import main as main_console
-from referee.ladder import views
-from referee.ladder.dask_pool import address_of
-from referee.ladder.example import main as main_init
-from referee.lobby.command import main as main_serve
-from referee.match_command import main as main_match
-from referee.play.process import dialogue_sink
-from referee.rate_command import run_rate as main_rate
-from referee.regress import report as junit
-from referee.regress.command import main as main_regress
-from referee.store.model import StoreError
-from referee.store.store import Store
-from referee.tap.command import main as main_tap
-from referee.web import report
+from ggp.protocol.errors import AddressError
+from ggp.protocol.printed import json_text, without_password, without_passwords
+from ggp.referee.archive import bisect, export, show, verify
+from ggp.referee.console.command import main as main_console
+from ggp.referee.ladder import views
+from ggp.referee.ladder.dask_pool import address_of
+from ggp.referee.ladder.example import main as main_init
+from ggp.referee.lobby.command import main as main_serve
+from ggp.referee.match_command import main as main_match
+from ggp.referee.play.process import dialogue_sink
+from ggp.referee.rate_command import run_rate as main_rate
+from ggp.referee.regress import report as junit
+from ggp.referee.regress.command import main as main_regress
+from ggp.referee.store.model import StoreError
+from ggp.referee.store.store import Store
+from ggp.referee.tap.command import main as main_tap
+from ggp.referee.web import report
 
 SECRET = "hunter2"
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.connection import Connection, PeerRole, ReadLimits
-from protocol.errors import LocalProtocolError, PeerGone, ProtocolError, RemoteProtocolError
-from protocol.grammar import (
+from ggp.protocol.connection import Connection, PeerRole, ReadLimits
+from ggp.protocol.errors import LocalProtocolError, PeerGone, ProtocolError, RemoteProtocolError
+from ggp.protocol.grammar import (
     CONTROL,
     MAX_ID,
     check_line,
@@ -20,8 +20,8 @@ from protocol.grammar import (
     parse_reply,
     split_words,
 )
-from protocol.messages import Command, Reply
-from protocol.responder import Responder
+from ggp.protocol.messages import Command, Reply
+from ggp.protocol.responder import Responder
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
 

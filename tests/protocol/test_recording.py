@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.transports.recording import NotARecord, Recording
-from referee.tap.recording import read_sessions
+from ggp.protocol.transports.recording import NotARecord, Recording
+from ggp.referee.tap.recording import read_sessions
 
 
 def test_sessions_follow_one_another_in_a_file(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_full_disk_ends_the_recording(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_file_that_another_writes_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("protocol.transports.recording._TRIES", 3)
+    monkeypatch.setattr("ggp.protocol.transports.recording._TRIES", 3)
     path, warnings = tmp_path / "bot.log", list[str]()
     first, second = (Recording(path, ["bot"], warnings.append) for _ in range(2))
     assert (first.path, second.path, warnings) == (path, tmp_path / "bot.2.log", [])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from protocol.records import (
+from ggp.protocol.records import (
     MAX_RECORD_LINE,
     Chain,
     Diagnostics,
@@ -149,7 +149,7 @@ def test_the_chain_of_a_record_with_names_of_all_scripts() -> None:
 
 
 def assert_chain(lines: list[bytes]) -> None:
-    """The chain as the docstring of protocol.records tells it, worked out without it."""
+    """The chain as the docstring of ggp.protocol.records tells it, worked out without it."""
     link = sha256(b"ggp-record-1").digest()
     for line in lines:
         fields = json.loads(line)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import regression
-from protocol.grammar import clean_line, format_reply, parse_reply
-from protocol.messages import Reply
-from protocol.regression import (
+from ggp.protocol import regression
+from ggp.protocol.grammar import clean_line, format_reply, parse_reply
+from ggp.protocol.messages import Reply
+from ggp.protocol.regression import (
     PatternError,
     RegressionVerdict,
     Script,

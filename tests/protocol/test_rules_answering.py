@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from protocol.channel import Channel
-from protocol.connection import Connection, PeerRole, ReadLimits
-from protocol.errors import CommandFailed, RemoteProtocolError
-from protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_LINE, fit_lines
-from protocol.messages import Reply
-from protocol.responder import Responder
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from protocol.transports.pipe import Pipe
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import Connection, PeerRole, ReadLimits
+from ggp.protocol.errors import CommandFailed, RemoteProtocolError
+from ggp.protocol.grammar import CONTROL, MAX_ANSWER, MAX_ANSWER_LINES, MAX_LINE, fit_lines
+from ggp.protocol.messages import Reply
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.protocol.transports.pipe import Pipe
 from tests.support.answering_program import BOARD, make_responder
 from tests.support.codes import raises
 from tests.support.raw_peer import RawPeer

@@ -9,17 +9,17 @@ from typing import cast
 
 import pytest
 
-from protocol.channel import Channel
-from protocol.connection import Connection, PeerRole, ReadLimits
-from protocol.errors import PeerTimeout, RemoteProtocolError
-from protocol.messages import Reply
-from protocol.records import Party
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from referee.play.clock import TimeControl
-from referee.play.player import meet
-from referee.play.process import Peer
-from referee.play.setting import Setting, Timeouts
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import Connection, PeerRole, ReadLimits
+from ggp.protocol.errors import PeerTimeout, RemoteProtocolError
+from ggp.protocol.messages import Reply
+from ggp.protocol.records import Party
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.player import meet
+from ggp.referee.play.process import Peer
+from ggp.referee.play.setting import Setting, Timeouts
 from tests.support.answering_program import BOARD, BOT, ENGINE, ask, channel_to, hear, make_responder, taken
 from tests.support.codes import raises
 

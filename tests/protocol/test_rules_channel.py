@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from protocol.channel import Channel
-from protocol.connection import Connection
-from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
-from protocol.messages import Reply
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from referee.play.clock import GTP, TimeControl, tell
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import Connection
+from ggp.protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
+from ggp.protocol.messages import Reply
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.referee.play.clock import GTP, TimeControl, tell
 from tests.support import TESTS
 from tests.support.answering_program import BOT, ENGINE, ask, channel_to, make_responder, taken
 from tests.support.codes import raises

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(params=["go", "yugo"])
 def engine(request: pytest.FixtureRequest) -> Iterator[RawPeer]:
     """The engine with a game of size 5 on the board."""
-    with RawPeer([sys.executable, "-m", "engines", request.param, "size=5"]) as started:
+    with RawPeer([sys.executable, "-m", "ggp.engines", request.param, "size=5"]) as started:
         yield started
 
 
@@ -62,14 +62,14 @@ def test_rule_2_6_names_have_a_case_but_colours_vertices_and_moves_have_none(eng
 
 
 def test_rule_2_6_vertices_skip_i_and_resign_is_never_a_play() -> None:
-    with RawPeer([sys.executable, "-m", "engines", "go", "size=9"]) as engine:
+    with RawPeer([sys.executable, "-m", "ggp.engines", "go", "size=9"]) as engine:
         assert engine.ask("play black I1").startswith("? illegal move")
         assert engine.ask("play black J1") == ""
         assert engine.ask("play white resign").startswith("? illegal move")
 
 
 def test_rule_2_7_boardsize_and_clear_board_are_a_new_game_with_the_current_options() -> None:
-    with RawPeer([sys.executable, "-m", "engines", "go", "size=9", "komi=0.5", "handicap=2"]) as engine:
+    with RawPeer([sys.executable, "-m", "ggp.engines", "go", "size=9", "komi=0.5", "handicap=2"]) as engine:
         for line in ("boardsize 7", "clear_board"):
             engine.ask("ggp-play white C4")
             assert engine.ask(line) == ""
@@ -85,5 +85,5 @@ def test_rule_2_7_komi_of_a_number_always_succeeds(engine: RawPeer) -> None:
 
 def fresh(engine: RawPeer, *options: str) -> str:
     """The hash of a new game of go with these options, in an engine of its own."""
-    with RawPeer([sys.executable, "-m", "engines", "go", *options]) as other:
+    with RawPeer([sys.executable, "-m", "ggp.engines", "go", *options]) as other:
         return other.ask("ggp-hash")

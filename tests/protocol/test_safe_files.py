@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from protocol.safe_files import (
+from ggp.protocol.safe_files import (
     create_file,
     is_private_folder,
     open_new,
@@ -21,16 +21,16 @@ from protocol.safe_files import (
     replacing,
     resolve_file,
 )
-from protocol.transports.keys import new_pair, write_pair
-from protocol.transports.recording import Recording
-from referee.archive import export, show
-from referee.console.prompt import PromptHistory
-from referee.lobby.game import Live
-from referee.lobby.keys import Book, RegistryError, change
-from referee.play.record_file import Recorder, SideFile
-from referee.regress import run
-from referee.store.store import Store
-from referee.web.report import Folder
+from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.protocol.transports.recording import Recording
+from ggp.referee.archive import export, show
+from ggp.referee.console.prompt import PromptHistory
+from ggp.referee.lobby.game import Live
+from ggp.referee.lobby.keys import Book, RegistryError, change
+from ggp.referee.play.record_file import Recorder, SideFile
+from ggp.referee.regress import run
+from ggp.referee.store.store import Store
+from ggp.referee.web.report import Folder
 
 ROOT = os.geteuid() == 0
 NO_CULPRIT = 65534

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import zmq
 
-from protocol.transports.turns import PROCESSES
-from protocol.transports.unix import UnixService
-from protocol.transports.zmq import Service
+from ggp.protocol.transports.turns import PROCESSES
+from ggp.protocol.transports.unix import UnixService
+from ggp.protocol.transports.zmq import Service
 from tests.support.answering_program import make_responder
 from tests.support.raw_zmtp import GREETING, MORE, Raw, frame, ready
 
@@ -83,7 +83,7 @@ class ServedEngine:
 
     def __init__(self, kind: str, folder: Path) -> None:
         url = "tcp://127.0.0.1:*" if kind == "tcp" else f"{kind}://{folder}/socket"
-        command = [sys.executable, "-P", "-m", "engines", "yugo", "size=5", "--bind", url]
+        command = [sys.executable, "-P", "-m", "ggp.engines", "yugo", "size=5", "--bind", url]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr
         found = re.search(r"listening at (\S+)", self.process.stderr.readline())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.sgf import (
+from ggp.protocol.sgf import (
     MAX_ITEMS,
     SgfError,
     board_size,

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from protocol.transports.signal_fd import Stopped, Stopping, on_signals
+from ggp.protocol.transports.signal_fd import Stopped, Stopping, on_signals
 
 
 def test_a_signal_is_a_descriptor_that_can_be_read_and_no_exception() -> None:

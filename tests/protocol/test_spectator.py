@@ -4,12 +4,12 @@ from typing import TypeVar
 
 import pytest
 
-from protocol.errors import AddressError
-from protocol.records import MatchEnded, MatchStarted
-from protocol.spectator_wire import Begun, CaughtUp, MatchHead, Over, Request, SpectatorState, Unknown, read_request
-from protocol.transports import spectator
-from protocol.transports.keys import new_pair
-from protocol.transports.spectator import (
+from ggp.protocol.errors import AddressError
+from ggp.protocol.records import MatchEnded, MatchStarted
+from ggp.protocol.spectator_wire import Begun, CaughtUp, MatchHead, Over, Request, SpectatorState, Unknown, read_request
+from ggp.protocol.transports import spectator
+from ggp.protocol.transports.keys import new_pair
+from ggp.protocol.transports.spectator import (
     Again,
     Down,
     Happened,
@@ -21,7 +21,7 @@ from protocol.transports.spectator import (
     Spectator,
     Up,
 )
-from protocol.transports.zmq import AccessRefused
+from ggp.protocol.transports.zmq import AccessRefused
 from tests.support.codes import raises
 from tests.support.spectator_publisher import KEY, PATIENCE, SmallSpectatorServer, events
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.records import Event, MatchEnded
-from protocol.spectator_wire import (
+from ggp.protocol.records import Event, MatchEnded
+from ggp.protocol.spectator_wire import (
     MAX_PUBLISHED,
     MAX_TOPIC,
     Begun,

@@ -1,6 +1,6 @@
 """Lines of stderr that are passed on: whole or cut, at a bounded rate, with a count of the dropped ones."""
 
-from protocol.stderr_lines import LINES_AT_ONCE, LONGEST_LINE, StderrLines
+from ggp.protocol.stderr_lines import LINES_AT_ONCE, LONGEST_LINE, StderrLines
 
 
 def test_lines_come_when_they_are_whole_and_printable() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.transports import subreaper
+from ggp.protocol.transports import subreaper
 
 _GET_PDEATHSIG, _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 2, 36, 37
 

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.token_bucket import TokenBucket
+from ggp.protocol.token_bucket import TokenBucket
 
 
 def test_a_burst_then_the_rate() -> None:

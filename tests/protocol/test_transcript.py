@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from protocol.transports.pipe import Pipe
-from protocol.transports.transcript import Replay, Transcript, format_line
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.protocol.transports.pipe import Pipe
+from ggp.protocol.transports.transcript import Replay, Transcript, format_line
 from tests.support import TESTS
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises

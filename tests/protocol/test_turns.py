@@ -13,10 +13,10 @@ from typing import NoReturn
 
 import pytest
 
-from protocol.errors import CommandFailed
-from protocol.responder import LateHandler, Responder
-from protocol.transports import turns as turn_taking
-from protocol.transports.turns import PROCESSES, SECONDS, Turns, answer_and_exit
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import LateHandler, Responder
+from ggp.protocol.transports import turns as turn_taking
+from ggp.protocol.transports.turns import PROCESSES, SECONDS, Turns, answer_and_exit
 
 PATIENCE = 60.0  # seconds
 SLOW = frozenset({"long", "die", "limits", "wait"})

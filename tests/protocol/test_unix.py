@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import AddressError
-from protocol.responder import Responder
-from protocol.transports import turns
-from protocol.transports.signal_fd import Stopped, Stopping
-from protocol.transports.unix import UnixService
+from ggp.protocol.errors import AddressError
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports import turns
+from ggp.protocol.transports.signal_fd import Stopped, Stopping
+from ggp.protocol.transports.unix import UnixService
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
 from tests.support.zmq_service import run_with_signal_at_poll

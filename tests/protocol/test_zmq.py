@@ -12,11 +12,11 @@ from collections.abc import Callable
 import pytest
 import zmq
 
-from protocol.errors import AddressError, PeerGone, PeerTimeout
-from protocol.transports import turns
-from protocol.transports import zmq as zmq_transport
-from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import Service, check_listen
+from ggp.protocol.errors import AddressError, PeerGone, PeerTimeout
+from ggp.protocol.transports import turns
+from ggp.protocol.transports import zmq as zmq_transport
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.zmq import Service, check_listen
 from tests.support.answering_program import make_responder
 from tests.support.cli import free_port
 from tests.support.codes import raises

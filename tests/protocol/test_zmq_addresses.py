@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 import zmq
 
-from protocol.errors import AddressError, PeerTimeout
-from protocol.transports.blocking import run_blocking
-from protocol.transports.signal_fd import Stopped, Stopping
-from protocol.transports.zmq import Dealer, Service, check_local
+from ggp.protocol.errors import AddressError, PeerTimeout
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.signal_fd import Stopped, Stopping
+from ggp.protocol.transports.zmq import Dealer, Service, check_local
 from tests.support.answering_program import make_responder
 from tests.support.cli import free_port
 from tests.support.codes import raises

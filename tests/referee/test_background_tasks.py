@@ -14,26 +14,26 @@ from typing import Any
 import pytest
 import zmq
 
-from protocol.responder import Responder
-from referee import background_tasks
-from referee.background_tasks import BackgroundTasks
-from referee.control.server import ControlServer, StandardInput
-from referee.lobby import sessions as sessions_module
-from referee.lobby.auth import Admission
-from referee.lobby.challenges import LobbyCommands
-from referee.lobby.engine_pool import Engines
-from referee.lobby.game import Live
-from referee.lobby.local_bots import LocalBots
-from referee.lobby.log import EventLog
-from referee.lobby.open_pairs import StoreWriter
-from referee.lobby.remote_bot import Lateness
-from referee.lobby.server import LobbyServer
-from referee.lobby.sessions import Bounds, Sessions
-from referee.lobby.socket import RouterSocket
-from referee.lobby.spectators import SpectatorConfig, Spectators
-from referee.play.setting import Timeouts
-from referee.store.model import Pair, StoreError, UnplayablePair
-from referee.store.store import Store
+from ggp.protocol.responder import Responder
+from ggp.referee import background_tasks
+from ggp.referee.background_tasks import BackgroundTasks
+from ggp.referee.control.server import ControlServer, StandardInput
+from ggp.referee.lobby import sessions as sessions_module
+from ggp.referee.lobby.auth import Admission
+from ggp.referee.lobby.challenges import LobbyCommands
+from ggp.referee.lobby.engine_pool import Engines
+from ggp.referee.lobby.game import Live
+from ggp.referee.lobby.local_bots import LocalBots
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.open_pairs import StoreWriter
+from ggp.referee.lobby.remote_bot import Lateness
+from ggp.referee.lobby.server import LobbyServer
+from ggp.referee.lobby.sessions import Bounds, Sessions
+from ggp.referee.lobby.socket import RouterSocket
+from ggp.referee.lobby.spectators import SpectatorConfig, Spectators
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.store.model import Pair, StoreError, UnplayablePair
+from ggp.referee.store.store import Store
 from tests.referee.lobby.test_local_bots import read
 from tests.support.cli import wait_until
 from tests.support.memory_lobby import open_lobby, until
@@ -284,7 +284,7 @@ async def test_a_second_signal_ends_a_lobby_whose_store_refuses_everything(log: 
 
 
 async def test_engines_are_looked_at_after_a_failure(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.lobby.engine_pool._SWEEP", 0.01)
+    monkeypatch.setattr("ggp.referee.lobby.engine_pool._SWEEP", 0.01)
     engines = Engines(tmp_path, 1, Timeouts(), log.event_log)
 
     class QuietShare:
@@ -328,7 +328,7 @@ async def test_lateness_is_looked_at_after_a_failure(log: Log, monkeypatch: pyte
 async def test_a_local_bot_is_started_again_after_a_failure(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("referee.lobby.local_bots._FIRST_WAIT", 0.01)
+    monkeypatch.setattr("ggp.referee.lobby.local_bots._FIRST_WAIT", 0.01)
     local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.event_log)
     started = asyncio.Event()
 
@@ -347,7 +347,7 @@ async def test_a_local_bot_is_started_again_after_a_failure(
 async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("referee.lobby.server._AFTER_FAULT", 0.01)
+    monkeypatch.setattr("ggp.referee.lobby.server._AFTER_FAULT", 0.01)
     settings = read(tmp_path, {"pairing": 0.01})
     engines = Engines(tmp_path, 1, Timeouts(), log.event_log)
 
@@ -399,7 +399,7 @@ async def test_a_local_bots_process_that_cannot_be_followed_is_ended(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = "print('x' * 100_000, flush=True); import time; time.sleep(3600)"
-    monkeypatch.setattr("referee.lobby.local_bots._PROGRAM", (sys.executable, "-c", program))
+    monkeypatch.setattr("ggp.referee.lobby.local_bots._PROGRAM", (sys.executable, "-c", program))
     local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.event_log)
     local.start("ipc:///nowhere")
     await until(lambda: bool(local._processes))

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from protocol.entry_points import entry_points
-from referee.cli import main, nearest
-from referee.play.bot_spec import BOTS, WordError, distinct, knowing, read_bot, read_engine, read_game
-from referee.play.record_file import Recorder
-from referee.play.setting import Timeouts
+from ggp.protocol.entry_points import entry_points
+from ggp.referee.cli import main, nearest
+from ggp.referee.play.bot_spec import BOTS, WordError, distinct, knowing, read_bot, read_engine, read_game
+from ggp.referee.play.record_file import Recorder
+from ggp.referee.play.setting import Timeouts
 from tests.support.cli import ggp
 
 BAD = [
@@ -40,7 +40,7 @@ BAD = [
     (["yugo", "random", "random", "--budget", "quit=long"], "budget quit: 'long' is no number of seconds"),
     (["yugo", "random", "random", "--engine", "./no-engine"], "./no-engine does not exist"),
     (["yugo", "random", "random", "--engine", "true"], "the engine does not start"),
-    (["yugo", "random", "random", "--engine", "{python} -m bots random"], "lists no ggp-options"),
+    (["yugo", "random", "random", "--engine", "{python} -m ggp.bots random"], "lists no ggp-options"),
     (["yugo", "random", "random", "--record", "{folder}"], "Is a directory; name another file"),
     (["yugo", "random", "random", "--record", "{folder}/no/record"], "No such file or directory; name another file"),
     (["yugo", "random", "random", "--record", "{folder}/plain.txt"], "is not a record to go on with (line 1"),
@@ -74,9 +74,9 @@ def test_two_may_not_write_one_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name", "argv"),
     [
-        ("random", "random", ["-P", "-m", "bots", "random"]),
-        ("greedy:playouts=50,seed=3", "greedy", ["-P", "-m", "bots", "greedy", "playouts=50", "seed=3"]),
-        ("one=greedy:playouts=50", "one", ["-P", "-m", "bots", "greedy", "playouts=50"]),
+        ("random", "random", ["-P", "-m", "ggp.bots", "random"]),
+        ("greedy:playouts=50,seed=3", "greedy", ["-P", "-m", "ggp.bots", "greedy", "playouts=50", "seed=3"]),
+        ("one=greedy:playouts=50", "one", ["-P", "-m", "ggp.bots", "greedy", "playouts=50"]),
         ("cat --mode gtp", "cat", ["--mode", "gtp"]),
         ("gnu=cat --mode 'g t p'", "gnu", ["--mode", "g t p"]),
         ("env A=1 sh", "env", ["A=1", "sh"]),
@@ -94,7 +94,7 @@ def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:
         ("ggp bot greedy:playouts=50", "greedy"),
         ("ggp bot mcts playouts=50", "mcts"),
         ("/usr/bin/ggp bot random", "random"),
-        ("ggp bot oneshot -- sh bots/examples/one_move.sh", "one_move"),
+        ("ggp bot oneshot -- sh ggp/bots/examples/one_move.sh", "one_move"),
         ("ggp bot uci nodes=50 --option Hash=16 -- /usr/games/stockfish", "stockfish"),
         ("ggp tap -- ./my_bot.py --fast", "my_bot"),
         ("ggp tap -o x.log gnugo --mode gtp", "gnugo"),
@@ -110,7 +110,7 @@ def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:
     ],
 )
 def test_a_bot_in_a_wrapper_of_ours_has_its_own_name(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.play.bot_spec.find_program", str)  # none need be installed
+    monkeypatch.setattr("ggp.referee.play.bot_spec.find_program", str)  # none need be installed
     assert read_bot(text).name == name
 
 
@@ -128,7 +128,7 @@ def test_a_bot_in_a_wrapper_of_ours_has_its_own_name(text: str, name: str, monke
     ],
 )
 def test_bots_of_ours_get_the_engine_of_the_match(text: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.play.bot_spec.find_program", str)
+    monkeypatch.setattr("ggp.referee.play.bot_spec.find_program", str)
     bot = read_bot(text)
     argv = knowing(bot, read_engine("env A=1 sh")).argv
     assert list(argv[len(BOTS) :] if argv[: len(BOTS)] == BOTS else argv[1:]) == shlex.split(words)
@@ -252,7 +252,7 @@ def test_ggp_match_helps() -> None:
 @pytest.mark.slow
 def test_ggp_engine_waits_for_nothing_of_the_match() -> None:
     code = (
-        "import sys; from referee.cli import main; status = main(['engine', 'yugo']);"
+        "import sys; from ggp.referee.cli import main; status = main(['engine', 'yugo']);"
         "print([name for name in ('click', 'rich', 'zmq', 'asyncio') if name in sys.modules], file=sys.stderr)"
     )
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from protocol.entry_points import entry_points
-from referee import completion
-from referee.cli import COMPLETE, commands, main
+from ggp.protocol.entry_points import entry_points
+from ggp.referee import completion
+from ggp.referee.cli import COMPLETE, commands, main
 from tests.support import ROOT
 
 BIN = Path(sys.executable).parent
@@ -98,12 +98,12 @@ def test_all_commands_and_all_games_are_offered(
 @pytest.mark.slow
 def test_the_command_that_is_typed_is_the_only_one_that_is_imported() -> None:
     code = (
-        "import sys; from referee.completion import answer; answer('bash_complete');"
+        "import sys; from ggp.referee.completion import answer; answer('bash_complete');"
         "print(*sorted(name for name in sys.modules if name.endswith('command') and '.' in name), file=sys.stderr)"
     )
     given = {**os.environ, "COMP_WORDS": "ggp check --o", "COMP_CWORD": "2"}
     done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, timeout=120)
-    assert (done.stdout, done.stderr) == ("plain,--only\n", "referee.check.command\n")
+    assert (done.stdout, done.stderr) == ("plain,--only\n", "ggp.referee.check.command\n")
 
 
 def test_a_shell_that_is_not_known_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

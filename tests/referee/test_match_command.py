@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.records import Record, read_records
-from protocol.responder import Responder
-from protocol.transports.zmq import Service
-from referee.play.series import attempt_of
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.records import Record, read_records
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.zmq import Service
+from ggp.referee.play.series import attempt_of
 from tests.support.cli import Ggp, Ran, ggp, wait_until
 from tests.support.memory_match import bot
 
@@ -188,7 +188,7 @@ def _spawned(pid: int) -> list[int]:
 def test_progress_is_drawn_on_a_terminal_only_and_without_colour_if_so_wished() -> None:
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
-        [sys.executable, "-m", "referee.cli", *SMALL, "--games", "200", "--jobs", "1"],
+        [sys.executable, "-m", "ggp.referee.cli", *SMALL, "--games", "200", "--jobs", "1"],
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**os.environ, "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "100"},
@@ -289,7 +289,7 @@ def test_a_bot_may_be_anywhere(service: str) -> None:
 
 
 def test_another_engine_may_judge() -> None:
-    command = f"{sys.executable} -m engines"
+    command = f"{sys.executable} -m ggp.engines"
     assert ggp(*SMALL, "--games", "2", "--engine", command, "--json").json["games"] == 2
 
 
@@ -300,7 +300,7 @@ if os.fork() == 0:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2): os.dup2(null, descriptor)
     os.execvp("sleep", ["sleep", "600"])
-os.execv(sys.executable, [sys.executable, "-m", "engines"])
+os.execv(sys.executable, [sys.executable, "-m", "ggp.engines"])
 """
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import Record, read_records
-from referee.match_command import main
+from ggp.protocol.records import Record, read_records
+from ggp.referee.match_command import main
 from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow

@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from referee.match_report import as_json, effect_of, print_report, score_line, seat1_effect, status_line, verdict_of
-from referee.play.bot_spec import BotSpec
-from referee.play.clock import TimeControl
-from referee.play.pool import SeriesReport, SeriesRun
-from referee.play.series import GameResult, SeriesTally
-from referee.play.setting import Setting
-from referee.ratings.sequential import SequentialTest
-from referee.ratings.sprt import Hypotheses, effect, judge
+from ggp.referee.match_report import as_json, effect_of, print_report, score_line, seat1_effect, status_line, verdict_of
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.pool import SeriesReport, SeriesRun
+from ggp.referee.play.series import GameResult, SeriesTally
+from ggp.referee.play.setting import Setting
+from ggp.referee.ratings.sequential import SequentialTest
+from ggp.referee.ratings.sprt import Hypotheses, effect, judge
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.series import unasked_setup
 

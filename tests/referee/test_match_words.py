@@ -2,10 +2,10 @@
 
 import pytest
 
-from referee.match_command import main, read_test
-from referee.match_words import translate
-from referee.play.bot_spec import WordError
-from referee.ratings.sprt import PRESETS, Hypotheses
+from ggp.referee.match_command import main, read_test
+from ggp.referee.match_words import translate
+from ggp.referee.play.bot_spec import WordError
+from ggp.referee.ratings.sprt import PRESETS, Hypotheses
 from tests.support.codes import raises
 
 BOTS = ("yugo", "random", "greedy")

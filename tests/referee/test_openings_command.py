@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.play.balance import DrawnOpening, OpeningSelection
+from ggp.referee.play.balance import DrawnOpening, OpeningSelection
 from tests.support.cli import Ggp, ggp
 
 WORDS = ("openings", "make", "yugo,size=5", "--plies", "3", "--bot", "mcts:playouts=60")

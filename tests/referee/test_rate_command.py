@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from referee.rate_command import show_ratings
-from referee.ratings.bradley_terry import Counts
-from referee.ratings.ratings import rate
-from referee.ratings.results import Results, ResultsError, read_results
+from ggp.referee.rate_command import show_ratings
+from ggp.referee.ratings.bradley_terry import Counts
+from ggp.referee.ratings.ratings import rate
+from ggp.referee.ratings.results import Results, ResultsError, read_results
 from tests.support.cli import ggp_in_process as ggp
 from tests.support.codes import raises
 
@@ -99,7 +99,7 @@ def test_the_table_is_plain_without_a_terminal(results: Path) -> None:
 @pytest.mark.slow
 def test_colours_on_a_terminal_only(results: Path) -> None:
     """On a terminal there is a frame; NO_COLOR takes colours away."""
-    program = f"import sys; from referee.rate_command import run_rate as main; sys.exit(main([{str(results)!r}]))"
+    program = f"import sys; from ggp.referee.rate_command import run_rate as main; sys.exit(main([{str(results)!r}]))"
     environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
     for no_color in (True, False):
         if no_color:
@@ -114,7 +114,7 @@ def test_colours_on_a_terminal_only(results: Path) -> None:
 
 @pytest.mark.slow
 def test_standard_input_and_several_files(results: Path) -> None:
-    words = [sys.executable, "-m", "referee.cli", "rate", "-", str(results), "--json"]
+    words = [sys.executable, "-m", "ggp.referee.cli", "rate", "-", str(results), "--json"]
     ran = subprocess.run(words, input="b,a,0.5\n", capture_output=True, text=True, check=True)
     assert {line["name"]: line["games"] for line in json.loads(ran.stdout)["ratings"]} == {"a": 61, "b": 82, "c": 37}
 
@@ -227,7 +227,7 @@ def test_too_many_bots() -> None:
 
 
 def test_a_match_does_not_wait_for_numpy() -> None:
-    program = "import sys, referee.match_command, referee.rate_command; print('numpy' in sys.modules)"
+    program = "import sys, ggp.referee.match_command, ggp.referee.rate_command; print('numpy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
 
@@ -235,7 +235,7 @@ def test_a_match_does_not_wait_for_numpy() -> None:
 @pytest.mark.slow
 def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path) -> None:
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "56", "TERM": "xterm"}
-    words = [sys.executable, "-m", "referee.cli", "rate", str(results)]
+    words = [sys.executable, "-m", "ggp.referee.cli", "rate", str(results)]
     ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     plain = re.sub("\x1b\\[[0-9;]*m", "", ran.stdout).split("model ")[0]
     assert "…" not in plain and max(map(len, plain.splitlines())) <= 56

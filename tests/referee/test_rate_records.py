@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
-from referee.ratings.results import PairedResults, Results, ResultsError, read_results
+from ggp.protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
+from ggp.referee.ratings.results import PairedResults, Results, ResultsError, read_results
 from tests.support.cli import ggp_in_process as ggp
 from tests.support.ladders import write_ladder
 

@@ -10,8 +10,8 @@ from typing import BinaryIO
 import pytest
 from msgspec.structs import replace
 
-from protocol.records import Record, RecordError, RecordReader
-from referee.records import LiveMatches, live_path
+from ggp.protocol.records import Record, RecordError, RecordReader
+from ggp.referee.records import LiveMatches, live_path
 from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START, lines_of
 
 Begin = Callable[[Record, int], BinaryIO]

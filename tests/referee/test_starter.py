@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.starter.command import BOTS, ENGINES, TAKEN
+from ggp.referee.starter.command import BOTS, ENGINES, TAKEN
 from tests.support import ROOT
 from tests.support.cli import Ran, ggp_in_process
 
@@ -125,10 +125,11 @@ def test_a_new_engine_is_built_passes_every_step_plays_and_takes_new_rules(langu
 
 def test_the_examples_are_built_as_their_heads_say() -> None:
     for language in BOTS.values():
-        head = (ROOT / "bots" / "examples" / language.example).read_text()[:900]
+        head = (ROOT / "ggp" / "bots" / "examples" / language.example).read_text()[:900]
         assert language.build.split(" && ")[0].split(" ")[0] in head
         assert re.search(
-            r"[Ll]egal ?[Bb]ot in " + re.escape(language.title), (ROOT / "bots/examples" / language.example).read_text()
+            r"[Ll]egal ?[Bb]ot in " + re.escape(language.title),
+            (ROOT / "ggp/bots/examples" / language.example).read_text(),
         )
 
 
@@ -137,7 +138,7 @@ def test_the_examples_are_built_as_their_heads_say() -> None:
 def test_nothing_of_the_example_points_elsewhere(
     language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("referee.starter.command._check_tools", lambda language: None)
+    monkeypatch.setattr("ggp.referee.starter.command._check_tools", lambda language: None)
     folder = tmp_path / "mine"
     assert ggp_in_process("new-bot", str(folder), "--language", language, "--game", "go,size=9,komi=7.5").status == 0
     text = "".join(path.read_text() for path in folder.iterdir())
@@ -170,7 +171,7 @@ def test_what_cannot_be_made_is_said_in_one_line(
     words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("referee.starter.command._check_game", lambda game: game.index("=")) if "/x" in words[
+    monkeypatch.setattr("ggp.referee.starter.command._check_game", lambda game: game.index("=")) if "/x" in words[
         1
     ] else None
     Path("full").mkdir()

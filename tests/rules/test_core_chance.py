@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines._core import Go, Laido, Stigmergy, Taugo, Yugo
+from ggp.engines._core import Go, Laido, Stigmergy, Taugo, Yugo
 from tests.rules.models.hexagon import Cell, name, names, near
 from tests.rules.models.hexagon import cells as hexagon_cells
 from tests.rules.models.laido import LaidoModel
 from tests.support.positions import Position, are_as_likely, both, chi_square, play
 
 if TYPE_CHECKING:
-    from engines._core import _Position
+    from ggp.engines._core import _Position
 
 
 def test_perft_counts_sequences() -> None:

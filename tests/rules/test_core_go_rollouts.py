@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from engines._core import Go
+from ggp.engines._core import Go
 from tests.rules.models.go import STONE, GoModel
 from tests.rules.models.square import OTHER, Group, all_groups, names, neighbours
 from tests.support.positions import are_as_likely, play

@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from engines._core import Laido
-from engines.scene import hexagon
+from ggp.engines._core import Laido
+from ggp.engines.scene import hexagon
 from tests.rules.models.hexagon import cells as points
 from tests.rules.models.hexagon import name
 from tests.rules.models.model import COLUMNS

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import pytest
 
-from engines._core import Go, IllegalMove, Laido, Stigmergy, Taigo, Taugo, Yugo
+from ggp.engines._core import Go, IllegalMove, Laido, Stigmergy, Taigo, Taugo, Yugo
 from tests.support.positions import play
 
 Position = Go | Laido | Stigmergy | Taigo | Taugo | Yugo

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines import _core
+from ggp.engines import _core
 from tests.rules.models import go as model
 
 IMPLEMENTATIONS = pytest.mark.parametrize("go", [_core.Go, model.GoModel], ids=["core", "model"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines import _core
+from ggp.engines import _core
 from tests.rules.models.hexagon import name
 from tests.rules.models.laido import LaidoModel
 from tests.support.positions import axial, on_hexagon, played, turn

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engines._core import IllegalMove, Stigmergy
+from ggp.engines._core import IllegalMove, Stigmergy
 from tests.rules.models.hexagon import Cell, cells, name
 from tests.rules.models.stigmergy import StigmergyModel
 from tests.support.positions import on_hexagon, played, totals

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engines import _core
+from ggp.engines import _core
 from tests.rules.models.hexagon import STEPS, Cell
 from tests.rules.models.taigo import AXES, TaigoModel, neighbours
 from tests.support.positions import FOUR, RING, TWO, at, on, played, taigo_board, walls

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from engines import _core
+from ggp.engines import _core
 from tests.rules.models.model import COLUMNS
 from tests.rules.models.taugo import TaugoModel
 from tests.support.positions import played as played_in

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines import _core
+from ggp.engines import _core
 from tests.rules.models import yugo as model
 
 IMPLEMENTATIONS = pytest.mark.parametrize("yugo", [_core.Yugo, model.YugoModel], ids=["core", "model"])

@@ -7,14 +7,14 @@ import os
 import sys
 import time
 
-from protocol.channel import Channel
-from protocol.connection import Connection, PeerRole, ReadLimits
-from protocol.errors import CommandFailed, ProtocolError
-from protocol.messages import Reply
-from protocol.responder import Handler, Responder
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from protocol.transports.pipe import report_on_stderr, serve_stdio
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import Connection, PeerRole, ReadLimits
+from ggp.protocol.errors import CommandFailed, ProtocolError
+from ggp.protocol.messages import Reply
+from ggp.protocol.responder import Handler, Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.protocol.transports.pipe import report_on_stderr, serve_stdio
 
 BOARD = "  A B\n2 . X\n1 # .\n  A B"
 

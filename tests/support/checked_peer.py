@@ -4,20 +4,20 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from bots.sdk import Bot, Position
-from engines.registry import Registry
-from engines.service import engine_handlers
-from engines.session import Session
-from protocol.commands import Who
-from protocol.conformance import CheckVerdict, Finding, checks_for, run_checks
-from protocol.responder import Handler, Responder
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from protocol.transports.pipe import Pipe
-from referee.check.run import Wanted, run_trial
-from referee.check.trial import CheckContext, StepResult
-from referee.play.engine import Engine
-from referee.play.setting import Timeouts
+from ggp.bots.sdk import Bot, Position
+from ggp.engines.registry import Registry
+from ggp.engines.service import engine_handlers
+from ggp.engines.session import Session
+from ggp.protocol.commands import Who
+from ggp.protocol.conformance import CheckVerdict, Finding, checks_for, run_checks
+from ggp.protocol.responder import Handler, Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.protocol.transports.pipe import Pipe
+from ggp.referee.check.run import Wanted, run_trial
+from ggp.referee.check.trial import CheckContext, StepResult
+from ggp.referee.play.engine import Engine
+from ggp.referee.play.setting import Timeouts
 from tests.support.memory_match import MemoryPeer
 
 Mistake = Callable[[dict[str, Handler]], Mapping[str, Handler | None]]

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.messages import Reply
-from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import Dealer
-from referee.cli import main
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.messages import Reply
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.zmq import Dealer
+from ggp.referee.cli import main
 
 
 class Ran(NamedTuple):
@@ -57,7 +57,7 @@ class Ggp:
         self.mark = f"GGP_TEST_MARK={uuid.uuid4().hex}"
         name, _, value = self.mark.partition("=")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "referee.cli", *arguments],
+            [sys.executable, "-m", "ggp.referee.cli", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
@@ -175,7 +175,7 @@ class Referee(Ggp):
 def on_stdin(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """`ggp …` with pipes to its stdin and from its stdout."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "referee.cli", *arguments],
+        [sys.executable, "-m", "ggp.referee.cli", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import pytest
 
-from protocol.errors import CodedError
+from ggp.protocol.errors import CodedError
 
 E = TypeVar("E", bound=CodedError)
 

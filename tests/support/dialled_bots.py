@@ -23,12 +23,12 @@ import msgpack
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from bots.position import Position
-from bots.random import make_choose
-from bots.rng import BotRng
-from bots.sdk import Bot
-from protocol.responder import Responder
-from protocol.transports.keys import KeyPair, read_pair
+from ggp.bots.position import Position
+from ggp.bots.random import make_choose
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Bot
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.keys import KeyPair, read_pair
 
 THINK = "GGP_TEST_THINK"
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engines.scene import hexagon, lattice, open_square, piece, square, token
+from ggp.engines.scene import hexagon, lattice, open_square, piece, square, token
 
 STATUS = {"game": "play", "phase": "play", "to_play": "white", "seat": 2, "ply": 7, "result": ""}
 

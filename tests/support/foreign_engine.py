@@ -12,12 +12,12 @@ import os
 import sys
 import time
 
-from engines.registry import Registry
-from engines.service import engine_handlers
-from engines.session import Session
-from protocol.errors import CommandFailed
-from protocol.responder import Handler, Responder
-from protocol.transports.pipe import serve_stdio
+from ggp.engines.registry import Registry
+from ggp.engines.service import engine_handlers
+from ggp.engines.session import Session
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Handler, Responder
+from ggp.protocol.transports.pipe import serve_stdio
 
 LIES = {"ggp-legal_moves": "A1", "ggp-history": "1 black A1"}
 STATUS = "phase=play to_play=black seat=1 ply=0"

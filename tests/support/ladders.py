@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.config import read_ladder
-from referee.ladder.toml_file import ConfigError
-from referee.store.model import FormatKind
-from referee.store.store import Store
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.store.model import FormatKind
+from ggp.referee.store.store import Store
 from tests.support.cli import Ggp
 
 POOL = '[pool.small]\ngame = "yugo,size=7"\n'

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from protocol.records import Record, read_records
-from protocol.transports.keys import new_pair, write_pair
-from referee.lobby.keys import Book, allow, change, now
-from referee.play.clock import TimeControl
-from referee.store.model import GameRow
-from referee.store.store import Store
+from ggp.protocol.records import Record, read_records
+from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.referee.lobby.keys import Book, allow, change, now
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.store.model import GameRow
+from ggp.referee.store.store import Store
 from tests.support import ROOT
 from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
 from tests.support.dialled_bots import THINK
@@ -126,9 +126,9 @@ class LobbyProcess(Ggp):
 
 SDK = """\
 import random
-from bots.rng import BotRng
-from bots.random import make_choose
-from bots.sdk import run
+from ggp.bots.rng import BotRng
+from ggp.bots.random import make_choose
+from ggp.bots.sdk import run
 
 run(make_choose(BotRng(0)))
 """
@@ -214,8 +214,8 @@ class LobbyWithBots:
         if name in self._sdk:
             words = [str(self.folder / "sdk.py"), "--connect", url, *more]
         elif name in self._connected:
-            bot = ["--", sys.executable, "-m", "bots", "random"]
-            words = ["-m", "referee.cli", "connect", url, *more, "--quiet", *bot]
+            bot = ["--", sys.executable, "-m", "ggp.bots", "random"]
+            words = ["-m", "ggp.referee.cli", "connect", url, *more, "--quiet", *bot]
         else:
             words = ["-m", "tests.support.dialled_bots", url, str(self.folder), *group]
         with (self.folder / f"{name}.err").open("ab") as errors:

@@ -5,8 +5,8 @@ from typing import Self
 
 import zmq
 
-from protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr, decode, encode
-from protocol.transports.keys import KeyPair
+from ggp.protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr, decode, encode
+from ggp.protocol.transports.keys import KeyPair
 
 PATIENCE = 120.0  # seconds
 

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from engines.registry import Registry
-from engines.service import engine_handlers
-from engines.session import Session
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.records import Record
-from protocol.responder import Responder
-from protocol.transports.memory import Memory
-from protocol.transports.transcript import Sink
-from referee.archive.places import RecordPlace, RecordSource
-from referee.console.bench import Bench
-from referee.console.console import Console
-from referee.console.dialogue import Target
-from referee.play.bot_spec import BotSpec, read_engine
-from referee.play.process import Peer
+from ggp.engines.registry import Registry
+from ggp.engines.service import engine_handlers
+from ggp.engines.session import Session
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.records import Record
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.memory import Memory
+from ggp.protocol.transports.transcript import Sink
+from ggp.referee.archive.places import RecordPlace, RecordSource
+from ggp.referee.console.bench import Bench
+from ggp.referee.console.console import Console
+from ggp.referee.console.dialogue import Target
+from ggp.referee.play.bot_spec import BotSpec, read_engine
+from ggp.referee.play.process import Peer
 
 
 class EnginePeer(Peer):

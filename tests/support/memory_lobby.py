@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 import msgpack
 import zmq
 
-from protocol.transports.keys import KeyPair
-from referee.lobby.auth import Admission
-from referee.lobby.log import EventLog
-from referee.lobby.remote_bot import Lateness
-from referee.lobby.sessions import Bounds, Sessions
-from referee.lobby.socket import RouterSocket
-from referee.play.setting import Timeouts
+from ggp.protocol.transports.keys import KeyPair
+from ggp.referee.lobby.auth import Admission
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.remote_bot import Lateness
+from ggp.referee.lobby.sessions import Bounds, Sessions
+from ggp.referee.lobby.socket import RouterSocket
+from ggp.referee.play.setting import Timeouts
 
 BUDGETS = Timeouts(start=20.0)
 ANSWERS = {"protocol_version": "2", "name": "tester", "version": "1", "list_commands": "play genmove ggp-new quit"}

@@ -3,23 +3,23 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.channel import Channel, Transport
-from protocol.connection import PeerRole
-from protocol.errors import CommandFailed
-from protocol.records import Chain, Event, MovePlayed, Party, Record, read_records
-from protocol.responder import Handler, Responder
-from protocol.transports.blocking import run_blocking
-from protocol.transports.memory import Memory
-from referee.play.clock import TimeControl
-from referee.play.engine import Engine
-from referee.play.match import Match, play_match
-from referee.play.outcome import Outcome
-from referee.play.player import meet
-from referee.play.process import Peer
-from referee.play.setting import Setting, Timeouts
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.channel import Channel, Transport
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.records import Chain, Event, MovePlayed, Party, Record, read_records
+from ggp.protocol.responder import Handler, Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.memory import Memory
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.engine import Engine
+from ggp.referee.play.match import Match, play_match
+from ggp.referee.play.outcome import Outcome
+from ggp.referee.play.player import meet
+from ggp.referee.play.process import Peer
+from ggp.referee.play.setting import Setting, Timeouts
 
 BUDGETS = Timeouts()
 Wrap = Callable[[Transport], Transport]

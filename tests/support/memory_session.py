@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
 
 
 class MemorySession:

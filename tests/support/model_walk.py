@@ -7,7 +7,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from engines import _core
+from ggp.engines import _core
 from tests.rules.models.go import GoModel, fixed_points
 from tests.rules.models.laido import LaidoModel
 from tests.rules.models.model import OTHER, Model

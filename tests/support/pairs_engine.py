@@ -6,13 +6,13 @@ Each side in turn puts stones on two empty cells, `A1+B2`, in any order; after t
 import sys
 from itertools import permutations
 
-from engines.command import serve_at
-from engines.game import Game, Options, Scene
-from engines.python_state import PlainState
-from engines.registry import Registry
-from engines.scene import piece, square
-from engines.service import make_responder
-from engines.session import Session
+from ggp.engines.command import serve_at
+from ggp.engines.game import Game, Options, Scene
+from ggp.engines.python_state import PlainState
+from ggp.engines.registry import Registry
+from ggp.engines.scene import piece, square
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
 
 CELLS = [f"{column}{row}" for row in range(8, 0, -1) for column in "ABCDEFGH"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engines._core import Go, Yugo
+from ggp.engines._core import Go, Yugo
 from tests.rules.models.hexagon import Cell, cells
 from tests.rules.models.model import COLUMNS
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from engines.game import State, read_options
-from engines.registry import Registry
+from ggp.engines.game import State, read_options
+from ggp.engines.registry import Registry
 
 PATIENCE = 60.0  # seconds; what is awaited comes at once, so only a failing test takes so long
 

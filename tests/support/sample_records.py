@@ -1,6 +1,6 @@
 """Records for the tests of records: a match that was played, one that was cut off."""
 
-from protocol.records import (
+from ggp.protocol.records import (
     Diagnostics,
     MatchEnded,
     MatchStarted,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from referee.ladder.schedule import Schedule
-from referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry, PoolPast
+from ggp.referee.ladder.schedule import Schedule
+from ggp.referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry, PoolPast
 
 Elo = Mapping[int, float]
 

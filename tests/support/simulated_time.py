@@ -10,19 +10,19 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.connection import PeerRole
-from protocol.records import Chain, Event, Party, Record, read_records
-from protocol.responder import Responder
-from referee.lobby.remote_bot import Lateness, RemoteBot
-from referee.play.clock import TimeControl
-from referee.play.engine import Engine
-from referee.play.match import Match, play_match
-from referee.play.outcome import Outcome
-from referee.play.player import meet
-from referee.play.setting import Setting, Timeouts
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.records import Chain, Event, Party, Record, read_records
+from ggp.protocol.responder import Responder
+from ggp.referee.lobby.remote_bot import Lateness, RemoteBot
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.engine import Engine
+from ggp.referee.play.match import Match, play_match
+from ggp.referee.play.outcome import Outcome
+from ggp.referee.play.player import meet
+from ggp.referee.play.setting import Setting, Timeouts
 from tests.support.memory_match import MemoryPeer
 
 BUDGETS = Timeouts()

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import zmq
 
-from protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
-from protocol.spectator_wire import CaughtUp, Published, Request, publish, publish_line, read_request
-from protocol.transports.keys import KeyPair
+from ggp.protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
+from ggp.protocol.spectator_wire import CaughtUp, Published, Request, publish, publish_line, read_request
+from ggp.protocol.transports.keys import KeyPair
 from tests.support.lobby_socket import ListeningSocket
 
 KEY = "5feceb66-6b86b273-1-1"

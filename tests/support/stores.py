@@ -11,16 +11,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
-from referee.ladder.rating import rate_seats
-from referee.ladder.standings import BotScore, make_fit, score_of
-from referee.play.bot_spec import BotSpec
-from referee.play.clock import TimeControl
-from referee.play.series import GameResult, SeriesConfig, seats
-from referee.play.setting import Setting, Timeouts
-from referee.ratings.ratings import Ratings, Standing
-from referee.store.model import Entrant, FinishedGame, Format, FormatKind, Full, Ladder, Pair, Pairing, PairScore, Pool
-from referee.store.store import Store
+from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.standings import BotScore, make_fit, score_of
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.series import GameResult, SeriesConfig, seats
+from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.ratings.ratings import Ratings, Standing
+from ggp.referee.store.model import (
+    Entrant,
+    FinishedGame,
+    Format,
+    FormatKind,
+    Full,
+    Ladder,
+    Pair,
+    Pairing,
+    PairScore,
+    Pool,
+)
+from ggp.referee.store.store import Store
 from tests.support.series import make_setup, play
 
 ENGINE = BotSpec("engine", "engine", ("engine",))

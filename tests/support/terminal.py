@@ -52,7 +52,7 @@ class Terminal:
         self._master, slave = pty.openpty()
         self._size(columns, rows)
         # By a program: what preexec_fn runs may wait for ever for a lock that another thread of ours has at the fork.
-        program = ["setsid", "--ctty", sys.executable, "-m", "referee.cli", *arguments]
+        program = ["setsid", "--ctty", sys.executable, "-m", "ggp.referee.cli", *arguments]
         self.process = subprocess.Popen(
             program, stdin=slave, stdout=slave, stderr=slave, env={**given, **(environment or {})}
         )

@@ -5,15 +5,15 @@ import sys
 import threading
 from collections.abc import Callable
 
-from protocol.channel import Channel
-from protocol.transports.blocking import run_blocking
-from protocol.transports.zmq import SESSIONS, Service
+from ggp.protocol.channel import Channel
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.zmq import SESSIONS, Service
 from tests.support.answering_program import make_responder
 
 ANY_PORT = "tcp://127.0.0.1:*"
 SERVICE = f"""
-from protocol.transports.signal_fd import Stopping
-from protocol.transports.zmq import SESSIONS, Service
+from ggp.protocol.transports.signal_fd import Stopping
+from ggp.protocol.transports.zmq import SESSIONS, Service
 from tests.support.answering_program import make_responder
 service = Service({ANY_PORT!r}, make_responder)
 print(service.url, flush=True)
@@ -53,9 +53,9 @@ def ask(channel: Channel, line: str, seconds: float = 60.0) -> str:
 SIGNAL_AT_POLL = """
 import ctypes, operator, signal
 from functools import partial
-from protocol.transports.signal_fd import Stopped, Stopping
-from protocol.transports.unix import UnixService
-from protocol.transports.zmq import Service
+from ggp.protocol.transports.signal_fd import Stopped, Stopping
+from ggp.protocol.transports.unix import UnixService
+from ggp.protocol.transports.zmq import Service
 from tests.support.answering_program import make_responder
 interrupt = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
 service = {service}

@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
-from protocol.records import read_records
-from protocol.transports.blocking import run_blocking
-from protocol.transports.subreaper import adopt_orphans
-from referee.play.match_runner import MatchRunner, Suspended
-from referee.play.process import available_cores, pin
-from referee.play.series import GameResult
+from ggp.protocol.records import read_records
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.subreaper import adopt_orphans
+from ggp.referee.play.match_runner import MatchRunner, Suspended
+from ggp.referee.play.process import available_cores, pin
+from ggp.referee.play.series import GameResult
 from tests.support.series import make_setup
 from tests.support.zoo_arena import ArenaTarget, attacker, confined, groups, kill_marked
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import Record, read_records
+from ggp.protocol.records import Record, read_records
 from tests.support.cli import Ran, ggp
 from tests.support.ladders import open_store
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 # Plays the first legal move, and says as its score what black is ahead by: 3 points more after each ply.
 SAYS = """
 import sys
-from bots.sdk import run
+from ggp.bots.sdk import run
 
 def choose(position):
     ahead = 3 * position.ply * (1 if position.to_play == "black" else -1)
@@ -28,7 +28,7 @@ run(choose, analysis=True, words=())
 # Judges as `ggp bot greedy` would, and ends at its fifth question.
 DIES = """
 import os
-from bots.sdk import run
+from ggp.bots.sdk import run
 asked = 0
 
 def choose(position):

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from protocol.records import Record, read_records
-from protocol.transports.blocking import run_blocking
-from referee.archive.verify import main as main_verify
-from referee.ladder.config import read_ladder
-from referee.ladder.session import Watched, WorkerOptions, _read_again
-from referee.ladder.toml_file import ConfigError
-from referee.play.bot_spec import read_bot
-from referee.play.match_runner import MatchRunner
-from referee.records import live_base, playing
+from ggp.protocol.records import Record, read_records
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.archive.verify import main as main_verify
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.session import Watched, WorkerOptions, _read_again
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.play.bot_spec import read_bot
+from ggp.referee.play.match_runner import MatchRunner
+from ggp.referee.records import live_base, playing
 from tests.support import TESTS
 from tests.support.cli import Ggp, Ran, ggp, wait_until
 from tests.support.ladders import open_store
@@ -246,7 +246,7 @@ def ladder(folder: Path, more: str = 'time = "90"') -> Path:
 
 SLOW = """
 import time
-from bots.sdk import run
+from ggp.bots.sdk import run
 
 def choose(position):
     time.sleep(0.2)

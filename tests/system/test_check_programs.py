@@ -31,8 +31,8 @@ DEVIATIONS = {
     "2.8.3",  # the same
 }
 OF_THE_DRAFT = {"2.1.8", "2.4.5"}
-ENGINE = [sys.executable, "-m", "engines"]
-BOT = [sys.executable, "-m", "bots", "random"]
+ENGINE = [sys.executable, "-m", "ggp.engines"]
+BOT = [sys.executable, "-m", "ggp.bots", "random"]
 
 
 @pytest.fixture(autouse=True)
@@ -68,8 +68,8 @@ def test_ours_have_no_deviation(arguments: list[str]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("words", [["greedy"], ["first_bot.py"]])
 def test_the_other_bots_have_none_either(words: list[str]) -> None:
-    path = ROOT / "bots/examples" / words[0]
-    command = [sys.executable, str(path)] if path.suffix == ".py" else [sys.executable, "-m", "bots", *words]
+    path = ROOT / "ggp/bots/examples" / words[0]
+    command = [sys.executable, str(path)] if path.suffix == ".py" else [sys.executable, "-m", "ggp.bots", *words]
     ran = ggp("check", "--json", "--timeout", "60", "--", *command, seconds=600)
     assert (failed(ran), ran.status) == ({}, 0)
 
@@ -82,7 +82,7 @@ def test_the_example_engine_has_none(tmp_path: Path) -> None:
 
 def _hexapawn(folder: Path) -> str:
     target = str(folder / "hexapawn")
-    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
+    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "ggp/engines/examples/hexapawn.c")], check=True)
     return target
 
 

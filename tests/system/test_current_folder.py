@@ -12,7 +12,7 @@ from tests.support.ladders import write_ladder
 pytestmark = pytest.mark.slow
 
 BIN = Path(sys.executable).parent
-HOSTILE = ("bots", "engines", "protocol", "referee", "json", "random", "select", "zlib")
+HOSTILE = ("ggp", "bots", "engines", "json", "random", "select", "zlib")
 TAKEN = "import pathlib\npathlib.Path(__file__).with_suffix('.taken').touch()\nraise SystemExit('the wrong file')\n"
 
 
@@ -39,7 +39,7 @@ def test_a_ladder(folder: Path) -> None:
 def test_a_bot_finds_the_modules_beside_it(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("NAME = 'a bot'\n")
     (tmp_path / "my_bot.py").write_text(
-        "import beside\nfrom bots.sdk import run\nrun(lambda position: position.legal_moves()[0], name=beside.NAME)\n"
+        "import beside\nfrom ggp import run\nrun(lambda position: position.legal_moves()[0], name=beside.NAME)\n"
     )
     bot = f"{sys.executable} my_bot.py"
     ran = json.loads(_run(tmp_path, "match", "yugo,size=3", bot, "random", "--games", "2", "--json", "--quiet"))
@@ -48,7 +48,9 @@ def test_a_bot_finds_the_modules_beside_it(tmp_path: Path) -> None:
 
 def test_the_folder_can_be_taken_by_python(folder: Path) -> None:
     """What is guarded against does happen: without -P these files come first."""
-    ran = subprocess.run([sys.executable, "-m", "bots", "random"], cwd=folder, stdin=subprocess.DEVNULL, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "ggp.bots", "random"], cwd=folder, stdin=subprocess.DEVNULL, check=False
+    )
     assert ran.returncode != 0 and list(folder.glob("*.taken"))
 
 

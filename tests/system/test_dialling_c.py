@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from protocol.lobby_wire import Bye, Stderr
-from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.keys import Book, allow, change, now
-from referee.store.store import Store
+from ggp.protocol.lobby_wire import Bye, Stderr
+from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.referee.lobby.keys import Book, allow, change, now
+from ggp.referee.store.store import Store
 from tests.support import ROOT
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.lobby_socket import SmallLobby
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("zmq.h")]
-SOURCE = ROOT / "bots" / "examples" / "dialling_bot.c"
+SOURCE = ROOT / "ggp" / "bots" / "examples" / "dialling_bot.c"
 FLAGS = ("-std=c11", "-pedantic", "-O2", "-Wall", "-Wextra", "-Werror")
 MINE, SERVER = new_pair(), new_pair()
 KEYS = {"GGP_PUBLIC": MINE.public, "GGP_SECRET": MINE.secret, "GGP_SERVER": SERVER.public}

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
-from protocol.transports import pipe
-from protocol.transports.blocking import run_blocking
-from referee.match_report import suspects
-from referee.play.bot_spec import BotSpec
-from referee.play.engine import score_result
-from referee.play.match_runner import MatchRunner
-from referee.play.outcome import FAULTS, BotFault, Termination, forfeit
-from referee.play.series import GameResult, SeriesTally
+from ggp.protocol.transports import pipe
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.match_report import suspects
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.engine import score_result
+from ggp.referee.play.match_runner import MatchRunner
+from ggp.referee.play.outcome import FAULTS, BotFault, Termination, forfeit
+from ggp.referee.play.series import GameResult, SeriesTally
 from tests.support import ROOT
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
@@ -229,7 +229,7 @@ def test_a_plain_bot_plays_go_only_and_its_size_only() -> None:
 
 ENGINE = """
 import os, subprocess, sys
-engine = subprocess.Popen([sys.executable, "-m", "engines"], stdin=-1, stdout=-1)
+engine = subprocess.Popen([sys.executable, "-m", "ggp.engines"], stdin=-1, stdout=-1)
 asked = 0
 for line in sys.stdin.buffer:
     asked += b"ggp-play" in line
@@ -244,7 +244,8 @@ for line in sys.stdin.buffer:
 
 
 def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
-    bot = f"{sys.executable} {ROOT}/bots/examples/legal_bot.py {sys.executable} -P -m engines"  # its engine is whole
+    whole = f"{sys.executable} -P -m ggp.engines"
+    bot = f"{sys.executable} {ROOT}/ggp/bots/examples/legal_bot.py {whole}"
     setup = make_setup("yugo,size=3", f"one={bot}", f"two={bot}")
     came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
     assert [(match.result, match.termination, match.culprit) for match in came.played] == [
@@ -256,10 +257,10 @@ def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
 
 def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = iter(range(1000))
-    monkeypatch.setattr("referee.play.process.run_delay", lambda: next(spent) * 0.02)
+    monkeypatch.setattr("ggp.referee.play.process.run_delay", lambda: next(spent) * 0.02)
     setup = make_setup("yugo,size=3", "chaos:fault=late,ms=100,move=2", "random")
     assert play(setup, (0,)).end().suspect
-    monkeypatch.setattr("referee.play.process.run_delay", lambda: 0.0)
+    monkeypatch.setattr("ggp.referee.play.process.run_delay", lambda: 0.0)
     assert not play(setup, (0,)).end().suspect
 
 

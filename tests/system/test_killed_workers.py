@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import MatchEnded, Record, read_records
-from protocol.transports.blocking import run_blocking
-from referee.play.match_runner import MatchRunner
-from referee.play.record_file import Recorder
-from referee.play.series import attempt_of
-from referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
+from ggp.protocol.records import MatchEnded, Record, read_records
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.play.match_runner import MatchRunner
+from ggp.referee.play.record_file import Recorder
+from ggp.referee.play.series import attempt_of
+from ggp.referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
 from tests.support.cli import ggp
 from tests.support.ladders import check_whole, open_store
 from tests.support.memory_match import MemoryMatch, bot
@@ -20,7 +20,7 @@ from tests.support.series import AtTable, make_setup
 KILLER = """
 import os, signal
 from pathlib import Path
-from bots.sdk import run
+from ggp.bots.sdk import run
 
 deaths = Path({deaths!r})
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from protocol.commands import Who
-from protocol.conformance import CheckVerdict
-from protocol.connection import PeerRole
-from protocol.transports.blocking import run_blocking
-from referee.check.run import Wanted, run_trial
-from referee.check.trial import CheckContext
-from referee.play.bot_spec import BotSpec, read_engine
-from referee.play.engine import start_engine
-from referee.play.match_runner import MatchRunner
-from referee.play.process import Process
-from referee.play.setting import Timeouts
+from ggp.protocol.commands import Who
+from ggp.protocol.conformance import CheckVerdict
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.check.run import Wanted, run_trial
+from ggp.referee.check.trial import CheckContext
+from ggp.referee.play.bot_spec import BotSpec, read_engine
+from ggp.referee.play.engine import start_engine
+from ggp.referee.play.match_runner import MatchRunner
+from ggp.referee.play.process import Process
+from ggp.referee.play.setting import Timeouts
 from tests.support import ROOT
 from tests.support.cli import wait_until
 from tests.support.raw_peer import RawPeer
@@ -29,7 +29,7 @@ from tests.support.series import AtTable, make_setup
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = ROOT / "bots" / "examples"
+EXAMPLES = ROOT / "ggp" / "bots" / "examples"
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
 LANGUAGES = {
     "C": "legal_bot.c",
@@ -69,7 +69,7 @@ def head(file: str) -> dict[str, str]:
 def made(language: str, folder: Path) -> list[str]:
     """Build the bot as its head says in a folder where the project lies; how to start it there, without its engine."""
     lines = head(LANGUAGES[language])
-    (folder / "bots").symlink_to(ROOT / "bots")
+    (folder / "ggp").symlink_to(ROOT / "ggp")
     if "build" in lines:
         kept = {"GOCACHE": str(folder / "cache"), "GOFLAGS": "", "GOPATH": str(folder / "go")}
         subprocess.run(["sh", "-c", lines["build"]], cwd=folder, env={**os.environ, **kept}, check=True)
@@ -82,7 +82,7 @@ def made(language: str, folder: Path) -> list[str]:
 def hexapawn(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An engine that starts in a millisecond."""
     target = str(tmp_path_factory.mktemp("engine") / "hexapawn")
-    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
+    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "ggp/engines/examples/hexapawn.c")], check=True)
     return target
 
 

@@ -18,8 +18,8 @@ import msgpack
 import pytest
 import zmq
 
-from protocol.transports.keys import KeyPair, new_pair, read_pair
-from referee.lobby.keys import allow, change, now, read, revoke
+from ggp.protocol.transports.keys import KeyPair, new_pair, read_pair
+from ggp.referee.lobby.keys import allow, change, now, read, revoke
 from tests.bench.lobby import memory
 from tests.support.lobby_server import LobbyWithBots
 from tests.support.raw_zmtp import Raw

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.lobby_wire import Bye, Hello, LobbyAnswer
+from ggp.protocol.lobby_wire import Bye, Hello, LobbyAnswer
 from tests.support.bad_network import LossyProxy
 from tests.support.cli import Ggp
 from tests.support.lobby_socket import PATIENCE, SmallLobby

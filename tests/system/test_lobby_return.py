@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from protocol.records import Record, read_records
-from referee.store.store import Store
+from ggp.protocol.records import Record, read_records
+from ggp.referee.store.store import Store
 from tests.support.cli import ggp, wait_until
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file, that_count
@@ -149,7 +149,7 @@ def test_a_match_goes_on_with_another_engine_when_its_engine_dies(tmp_path: Path
     server = LobbyProcess(lobby_file(tmp_path))
     dialled.append(DialledBots(server.url, "ann", "bob", think=THINK))
     key = under_way(tmp_path, 6)
-    for pid in server.pids("engines", "--bind"):
+    for pid in server.pids("ggp.engines", "--bind"):
         os.kill(pid, signal.SIGKILL)
     server.wait_for("game", match=key)
     assert server.end().status == 0
@@ -166,7 +166,7 @@ def test_a_match_goes_on_with_another_engine_when_its_engine_is_stuck(
     server = LobbyProcess(file)
     dialled.append(DialledBots(server.url, "ann", "bob", think=THINK))
     key = under_way(tmp_path, 6)
-    for pid in server.pids("engines", "--bind"):
+    for pid in server.pids("ggp.engines", "--bind"):
         os.kill(pid, signal.SIGSTOP)
     server.wait_for("game", match=key)
     assert server.end().status == 0

@@ -8,8 +8,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from protocol.records import read_records
-from referee.store.store import Store
+from ggp.protocol.records import read_records
+from ggp.referee.store.store import Store
 from tests.support.cli import ggp
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file

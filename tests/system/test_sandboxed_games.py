@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import Record, read_records
-from referee.sandbox.machine import this_machine
+from ggp.protocol.records import Record, read_records
+from ggp.referee.sandbox.machine import this_machine
 from tests.support import ROOT
 from tests.support.cli import ggp
 from tests.system.test_languages import EACH, made
@@ -23,7 +23,7 @@ GAMES = int(os.environ.get("GGP_GAMES", "500"))
 LEVEL = "strict" if not this_machine().missing else "default"
 EACH_PROGRAM = -(-GAMES // 13 // 2) * 2
 GNUGO = "gnugo --mode gtp --level 1 --seed 7 --chinese-rules --capture-all-dead --positional-superko"
-ONESHOT = f"{sys.executable} -m bots oneshot -- sh {ROOT / 'bots/examples/one_move.sh'}"
+ONESHOT = f"{sys.executable} -m ggp.bots oneshot -- sh {ROOT / 'ggp/bots/examples/one_move.sh'}"
 SEEDED = [
     pytest.param("yugo,size=5", "mcts:playouts=40,seed=6", id="mcts"),
     pytest.param("go,size=7", GNUGO, id="gnugo", marks=pytest.mark.needs("gnugo")),

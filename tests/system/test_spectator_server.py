@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, read_records
-from protocol.spectator_wire import Begun
-from protocol.transports.keys import new_pair, write_pair
-from protocol.transports.spectator import Down, Happened, MatchUnavailable, SeenEvents, Spectator, Up
-from protocol.transports.zmq import AccessRefused
-from referee.store.store import Store
+from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, read_records
+from ggp.protocol.spectator_wire import Begun
+from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.protocol.transports.spectator import Down, Happened, MatchUnavailable, SeenEvents, Spectator, Up
+from ggp.protocol.transports.zmq import AccessRefused
+from ggp.referee.store.store import Store
 from tests.support import ROOT
 from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots
@@ -53,7 +53,7 @@ class WatchedLobby:
 
     def spectator_server(self) -> int:
         """The process."""
-        (pid,) = self.server.pids("referee.lobby.spectator_process")
+        (pid,) = self.server.pids("ggp.referee.lobby.spectator_process")
         return pid
 
     def stored(self, key: str) -> list[Event]:
@@ -160,7 +160,7 @@ def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
         seen = until_ply(there, 8)
         assert club.spectator_server()
         club.server.kill()
-        assert not club.server.pids("referee.lobby.spectator_process")
+        assert not club.server.pids("ggp.referee.lobby.spectator_process")
         club.restart()
         seen += rest(there)
     assert seen == club.stored(key)
@@ -168,7 +168,7 @@ def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
 
 STALLED = """
 import sys
-from protocol.transports.spectator import Spectator
+from ggp.protocol.transports.spectator import Spectator
 with Spectator(sys.argv[1]) as there:
     for event in there.match(sys.argv[2]):
         print(event.seq, getattr(event, "move", ""), flush=True)

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from protocol.records import MovePlayed, Record
-from referee.records import live_path
+from ggp.protocol.records import MovePlayed, Record
+from ggp.referee.records import live_path
 from tests.pictures import TEST, TESTED
 from tests.support.browser import Visitor, WebServer, chromium
 from tests.support.cli import Ggp, wait_until

@@ -14,6 +14,7 @@ from tests.support import ROOT
 
 pytestmark = pytest.mark.long
 
+FOLDERS = ("bots", "engines", "protocol", "referee")
 NOT_COPIED = (".git", ".venv", "build", "dist", "games", "__pycache__", ".*_cache", "*.so")
 
 
@@ -66,9 +67,11 @@ def test_a_wheel_has_the_packages_the_examples_and_no_sources_of_the_core(versio
     wheel = wheel_of(dist, version)
     assert "manylinux" in wheel.name
     names = ZipFile(wheel).namelist()
-    examples = [path for folder in ("bots", "engines") for path in (ROOT / folder / "examples").iterdir()]
+    examples = [path for folder in ("bots", "engines") for path in (ROOT / "ggp" / folder / "examples").iterdir()]
     wanted = {str(path.relative_to(ROOT)) for path in examples if path.is_file()}
-    wanted |= {f"referee/starter/templates/{path.name}" for path in (ROOT / "referee/starter/templates").iterdir()}
+    wanted |= {
+        f"ggp/referee/starter/templates/{path.name}" for path in (ROOT / "ggp/referee/starter/templates").iterdir()
+    }
     assert wanted - {*names} == set()
     sources = [name for name in names if re.search(r"\.(c|cpp|h|hpp)$", name) and "/examples/" not in name]
     assert sources == []
@@ -86,12 +89,48 @@ def test_a_wheel_plays_in_an_empty_environment(version: str, dist: Path, tmp_pat
     words = ("match", "yugo", "random", "greedy:playouts=5", "--games", "2")
     played = run(str(here / "ggp"), *words, folder=tmp_path, environment=alone)
     assert "ended by: rules 2" in played
-    run(str(here / "python"), "-c", "import engines._core", folder=tmp_path, environment=alone)
+    run(str(here / "python"), "-c", "import ggp.engines._core", folder=tmp_path, environment=alone)
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of others, whose packages have the names of our folders and end every program that imports them."""
+    wheel = tmp_path_factory.mktemp("foreign") / "foreign-1.0-py3-none-any.whl"
+    files = {f"{name}/__init__.py": f"raise SystemExit('the wrong {name}')\n" for name in FOLDERS}
+    files["foreign-1.0.dist-info/METADATA"] = "Metadata-Version: 2.1\nName: foreign\nVersion: 1.0\n"
+    files["foreign-1.0.dist-info/WHEEL"] = (
+        "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
+    files["foreign-1.0.dist-info/RECORD"] = "".join(f"{name},,\n" for name in files)
+    with ZipFile(wheel, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return wheel
+
+
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_packages_of_others_with_the_names_of_our_folders_change_nothing(
+    first: str, dist: Path, foreign: Path, tmp_path: Path
+) -> None:
+    version = next(iter(PYTHONS))
+    run(PYTHONS[version], "-m", "venv", str(tmp_path / "venv"), folder=tmp_path)
+    here = tmp_path / "venv" / "bin"
+    wheels = [wheel_of(dist, version), foreign]
+    for wheel in wheels if first == "ours" else wheels[::-1]:
+        run(str(here / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel), folder=tmp_path)
+    alone = {"PATH": str(here), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    (tmp_path / "bot.py").write_text("from ggp import run\nrun(lambda position: position.legal_moves()[-1])\n")
+    words = ("match", "yugo,size=5", "python bot.py", "greedy:playouts=5", "--games", "2")
+    assert "ended by: rules 2" in run(str(here / "ggp"), *words, folder=tmp_path, environment=alone)
+    assert (
+        "the wrong bots"
+        in subprocess.run([here / "python", "-c", "import bots"], capture_output=True, text=True, check=False).stderr
+    )
 
 
 def test_the_sdist_has_what_a_wheel_is_built_of(dist: Path) -> None:
     (archive,) = dist.glob("*.tar.gz")
     listed = subprocess.run(["tar", "-tzf", str(archive)], capture_output=True, text=True, check=True).stdout
     names = {name.partition("/")[2] for name in listed.splitlines()}
-    assert {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "engines/core/bindings/bind.hpp"} <= names
+    assert {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "ggp/engines/core/bindings/bind.hpp"} <= names
     assert not [name for name in names if name.startswith((".venv", "build/", "dist/", ".ci"))]

@@ -4,9 +4,9 @@ A third-party game that is nothing but bidding: seat 1 bids a komi, seat 2 choos
 to 10 and wins if it is more than the komi; an equal number is a draw. So 5 or 6 is even. It is not part of the project.
 """
 
-from engines.game import Game, Options, Scene
-from engines.python_state import PlainState
-from engines.scene import square
+from ggp.engines.game import Game, Options, Scene
+from ggp.engines.python_state import PlainState
+from ggp.engines.scene import square
 
 RULES = __doc__
 

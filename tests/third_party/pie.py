@@ -4,7 +4,7 @@ A third-party game whose seats and colours part: tic-tac-toe where the second se
 `swap-sides`. It then holds black, and the first seat goes on as white. It is not part of the project.
 """
 
-from engines.game import Game, Options
+from ggp.engines.game import Game, Options
 from tests.third_party.tictactoe import TicTacToeState
 
 RULES = __doc__

@@ -6,9 +6,9 @@ Three by three cells. Black begins; in turn each side puts a stone on an empty c
 turns that round: three in a row lose.
 """
 
-from engines.game import Game, Option, Options, Scene
-from engines.python_state import PlainState
-from engines.scene import piece, square
+from ggp.engines.game import Game, Option, Options, Scene
+from ggp.engines.python_state import PlainState
+from ggp.engines.scene import piece, square
 
 CELLS = [f"{column}{row}" for row in (3, 2, 1) for column in "ABC"]
 ROWS = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.adapters.answers import MAX_ANSWER, NamedMove, read_answer
+from ggp.bots.adapters.answers import MAX_ANSWER, NamedMove, read_answer
 
 LEGAL = ("A1", "B2", "C3", "J10", "pass", "swap-sides", "bid:7")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bots.adapters import endpoint as endpoints
-from bots.adapters.endpoint import MAX_BODY, TRIES, Endpoint, EndpointFailed, ModelAnswer
+from ggp.bots.adapters import endpoint as endpoints
+from ggp.bots.adapters.endpoint import MAX_BODY, TRIES, Endpoint, EndpointFailed, ModelAnswer
 from tests.support.cli import free_port
 from tests.support.model_endpoint import Fault, ModelEndpoint, Scripted, completion
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from bots.adapters import endpoint as endpoints
-from bots.adapters import llm
-from bots.adapters.answers import read_answer
-from bots.adapters.endpoint import Endpoint
-from bots.adapters.llm import ModelBot
-from bots.adapters.llm_words import LlmWords, read_words
-from bots.adapters.pictures import FOLDERS, FONTS
-from bots.adapters.prompts import refusal_prompt, system_prompt
-from bots.adapters.turn import fit
-from bots.command import complete, find_problem
-from bots.sdk import Bot, Position
-from engines.game import OptionError
-from protocol.responder import Responder
+from ggp.bots.adapters import endpoint as endpoints
+from ggp.bots.adapters import llm
+from ggp.bots.adapters.answers import read_answer
+from ggp.bots.adapters.endpoint import Endpoint
+from ggp.bots.adapters.llm import ModelBot
+from ggp.bots.adapters.llm_words import LlmWords, read_words
+from ggp.bots.adapters.pictures import FOLDERS, FONTS
+from ggp.bots.adapters.prompts import refusal_prompt, system_prompt
+from ggp.bots.adapters.turn import fit
+from ggp.bots.command import complete, find_problem
+from ggp.bots.sdk import Bot, Position
+from ggp.engines.game import OptionError
+from ggp.protocol.responder import Responder
 from tests.support.cli import ggp_in_process
 from tests.support.model_endpoint import (
     Fault,
@@ -407,7 +407,7 @@ def test_programs_that_the_bot_starts_do_not_inherit_the_key(monkeypatch: pytest
 
 
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.adapters.find_spec", lambda name: None)
+    monkeypatch.setattr("ggp.bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "llm", *CALL)
     text = "ggp bot: llm: httpx is not installed: pip install httpx\n"
     assert (ran.status, ran.err) == (2, text)
@@ -416,7 +416,7 @@ def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_machine_without_fonts_makes_no_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    from bots.adapters import pictures
+    from ggp.bots.adapters import pictures
 
     monkeypatch.setattr(pictures, "FOLDERS", (str(tmp_path),))
     monkeypatch.setattr(pictures, "load", lambda *words: None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from protocol.records import read_records
+from ggp.protocol.records import read_records
 from tests.support import ROOT
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.model_endpoint import Fault, ModelEndpoint, Scripted, completion, legal_moves, naming
@@ -80,7 +80,7 @@ def test_a_whole_game_has_the_counts_of_the_script(game: str, tmp_path: Path) ->
 
 def test_a_game_of_an_engine_of_its_own(tmp_path: Path) -> None:
     record = tmp_path / "games.jsonl"
-    engine = shlex.join([sys.executable, "-m", "engines", str(FOREIGN)])
+    engine = shlex.join([sys.executable, "-m", "ggp.engines", str(FOREIGN)])
     with ModelEndpoint(lambda messages: naming(legal_moves(messages)[0])) as endpoint:
         bot = model(endpoint.url)  # the match names the engine to it
         ran = ggp("match", "--engine", engine, "tictactoe", bot, "random", "--games", "2", "--record", str(record))

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from bots.adapters.agent_seat import AgentSeat, SeatError
-from bots.adapters.mcp import make_server, read_command, with_token
-from bots.command import complete, find_problem
-from bots.sdk import Bot
-from engines.game import OptionError
-from protocol.responder import Responder
+from ggp.bots.adapters.agent_seat import AgentSeat, SeatError
+from ggp.bots.adapters.mcp import make_server, read_command, with_token
+from ggp.bots.command import complete, find_problem
+from ggp.bots.sdk import Bot
+from ggp.engines.game import OptionError
+from ggp.protocol.responder import Responder
 from tests.support.cli import Ggp, ggp, ggp_in_process, wait_until
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
@@ -117,7 +117,7 @@ def test_resigning() -> None:
 
 
 def test_an_agent_that_makes_no_move_loses_by_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.adapters.agent_seat._GRACE", 0.05)
+    monkeypatch.setattr("ggp.bots.adapters.agent_seat._GRACE", 0.05)
     talk = SeatTalk(AgentSeat())
     talk("ggp-new yugo size=5")
     talk("ggp-clock black=50 white=50")
@@ -215,7 +215,7 @@ def test_a_client_plays_a_match_over_http(tmp_path: Path) -> None:
     from mcp import Client
 
     record, said = tmp_path / "games.jsonl", tmp_path / "said"
-    program = [sys.executable, "-m", "bots", "mcp", "--http", "0"]
+    program = [sys.executable, "-m", "ggp.bots", "mcp", "--http", "0"]
     bot = "agent=" + shlex.join(["sh", "-c", f'exec "$0" "$@" 2> {shlex.quote(str(said))}', *program])
     match = Ggp("match", "yugo,size=4", bot, "random", "--games", "2", "--jobs", "1", "--record", str(record))
 
@@ -250,7 +250,7 @@ def test_a_client_plays_at_a_lobby_over_stdio(lobby: LobbyProcess) -> None:
     other = DialledBots(lobby.url, "ann")
     program = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "bots", "mcp", "--connect", lobby.url, "--name", "agent"],
+        args=["-m", "ggp.bots", "mcp", "--connect", lobby.url, "--name", "agent"],
         env={**os.environ},
     )
 
@@ -262,7 +262,7 @@ def test_a_client_plays_at_a_lobby_over_stdio(lobby: LobbyProcess) -> None:
     assert len(results) == 2
     games = lobby.wait_for("game", 2)
     assert [game["word"] for game in games[:2]] == ["rules"] * 2
-    wait_until(lambda: not lobby.pids("bots", "mcp"))  # the end of its input ended it
+    wait_until(lambda: not lobby.pids("ggp.bots", "mcp"))  # the end of its input ended it
     other.cut()
 
 
@@ -326,7 +326,7 @@ def test_a_token_that_is_none(token: str | None, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_missing_package_and_a_port_in_use_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.adapters.find_spec", lambda name: None)
+    monkeypatch.setattr("ggp.bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "mcp", "--http", "7000")
     assert ran.err == "ggp bot: mcp: mcp is not installed: pip install mcp\n"
     assert ran.status == 2
@@ -336,7 +336,7 @@ def test_a_missing_package_and_a_port_in_use_are_one_line(monkeypatch: pytest.Mo
 def test_a_port_in_use_is_one_line() -> None:
     import socket
 
-    from bots.adapters.mcp import _at_port
+    from ggp.bots.adapters.mcp import _at_port
 
     with (
         socket.create_server(("127.0.0.1", 0)) as other,
@@ -349,7 +349,7 @@ def test_a_port_in_use_is_one_line() -> None:
 @MCP
 def test_an_address_of_ipv6_is_shown_as_a_client_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also on machines without IPv6."""
-    from bots.adapters.mcp import _at_port
+    from ggp.bots.adapters.mcp import _at_port
 
     monkeypatch.setattr("socket.create_server", _refuse)
     with (

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from bots.adapters.openspiel import AgentWords, OpenSpielSeat, read_command
-from bots.clock import BotClock
-from bots.position import Position
-from bots.rng import BotRng
-from engines.game import OptionError
-from engines.history import GameHistory
+from ggp.bots.adapters.openspiel import AgentWords, OpenSpielSeat, read_command
+from ggp.bots.clock import BotClock
+from ggp.bots.position import Position
+from ggp.bots.rng import BotRng
+from ggp.engines.game import OptionError
+from ggp.engines.history import GameHistory
 from tests.support.cli import ggp
 
-ENGINE = f"{sys.executable} -P -m engines openspiel"
+ENGINE = f"{sys.executable} -P -m ggp.engines openspiel"
 OWN = """
 import pyspiel
 
@@ -58,8 +58,8 @@ def test_what_is_no_agent_is_an_error(words: list[str]) -> None:
 
 
 def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bots import adapters
-    from bots.adapters import openspiel
+    from ggp.bots import adapters
+    from ggp.bots.adapters import openspiel
 
     monkeypatch.setattr(adapters, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match="pyspiel is not installed: pip install"):
@@ -68,7 +68,7 @@ def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.M
 
 @pytest.mark.needs("pyspiel")
 def test_a_bot_hears_of_every_action_that_it_did_not_take() -> None:
-    from engines.adapters.openspiel import OpenSpielRegistry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
     made: list[Any] = []
 
@@ -107,7 +107,7 @@ def test_a_bot_hears_of_every_action_that_it_did_not_take() -> None:
 def test_agents_play_a_match_and_a_policy_that_raises_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_bots.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
-    bots = [f"{name}={sys.executable} -m bots openspiel --agent {agent}" for name, agent in (
+    bots = [f"{name}={sys.executable} -m ggp.bots openspiel --agent {agent}" for name, agent in (
         ("tree", "mcts:20"), ("own", "my_bots:make_bot"), ("failing", "my_bots:make_failing")
     )]  # fmt: skip
     ran = ggp("match", "--engine", ENGINE, "connect_four", *bots, "--games", "2", "--json", "--record", "r.jsonl")
@@ -129,7 +129,7 @@ def test_a_module_of_the_author_s_speaks_on_stderr_and_fails_in_one_line(
     (tmp_path / "lines_bots.py").write_text("raise ValueError('one\\ntwo')\n")
     (tmp_path / "exit_bots.py").write_text("import sys\nsys.exit(0)\n")
     monkeypatch.chdir(tmp_path)
-    words = [sys.executable, "-m", "bots", "openspiel", "--agent"]
+    words = [sys.executable, "-m", "ggp.bots", "openspiel", "--agent"]
     done = subprocess.run([*words, "loud_bots:make_bot"], input="quit\n", capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout == "=\n\n", done
     assert "= hello" in done.stderr and "from a program" in done.stderr

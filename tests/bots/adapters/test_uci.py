@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from bots.adapters.uci import UciBot, _start, read_command
-from bots.adapters.uci_dialogue import EngineGone, UciEngine, UciOption, read_info, read_option
-from bots.command import complete, find_problem
-from bots.sdk import Bot
-from engines.game import OptionError
-from protocol.records import read_records
-from protocol.responder import Responder
+from ggp.bots.adapters.uci import UciBot, _start, read_command
+from ggp.bots.adapters.uci_dialogue import EngineGone, UciEngine, UciOption, read_info, read_option
+from ggp.bots.command import complete, find_problem
+from ggp.bots.sdk import Bot
+from ggp.engines.game import OptionError
+from ggp.protocol.records import read_records
+from ggp.protocol.responder import Responder
 from tests.support import ROOT
 from tests.support.cli import ggp, ggp_in_process
 
 SMALL = [sys.executable, str(ROOT / "tests" / "support" / "uci_engine.py")]
-ENGINE = shlex.join([sys.executable, "-m", "engines", "openspiel"])
+ENGINE = shlex.join([sys.executable, "-m", "ggp.engines", "openspiel"])
 STOCKFISH = next(
     (str(path) for path in (Path("/usr/games/stockfish"), Path("/usr/bin/stockfish")) if path.exists()), ""
 )
@@ -32,7 +32,7 @@ SPIEL = pytest.mark.needs("pyspiel")
 
 
 def uci(*words: str) -> list[str]:
-    return [sys.executable, "-m", "bots", "uci", *words]
+    return [sys.executable, "-m", "ggp.bots", "uci", *words]
 
 
 # -- lines of UCI
@@ -115,7 +115,7 @@ def test_its_options_are_completed() -> None:
 
 
 def test_without_openspiel_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bots.adapters.find_spec", lambda name: None)
+    monkeypatch.setattr("ggp.bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "uci", "--", "cat")
     text = "ggp bot: uci: pyspiel is not installed: pip install open_spiel\n"
     assert (ran.status, ran.err) == (2, text)
@@ -136,7 +136,7 @@ def test_a_program_among_debian_s_games_is_found(tmp_path: Path, monkeypatch: py
     program = tmp_path / "mychess"
     program.write_text("#!/bin/sh\nread line\necho id name Found\necho uciok\nread line\n")
     program.chmod(0o755)
-    monkeypatch.setattr("bots.engine_client._GAMES", str(tmp_path))
+    monkeypatch.setattr("ggp.bots.engine_client._GAMES", str(tmp_path))
     engine = _start(["mychess"])
     engine.close()
     assert engine.name == "Found"
@@ -201,7 +201,7 @@ def test_what_went_wrong_with_an_engine_is_one_line(fault: str, text: str) -> No
 def test_what_is_no_engine_of_uci_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EngineGone, match="ended: exit status 0"):
         UciEngine(["true"])
-    monkeypatch.setattr("bots.adapters.uci_dialogue.START", 0.3)
+    monkeypatch.setattr("ggp.bots.adapters.uci_dialogue.START", 0.3)
     for command in (["cat"], ["yes"]):
         with pytest.raises(EngineGone, match="does not answer with uciok"):
             UciEngine(command)
@@ -216,7 +216,7 @@ class UciTalk:
     def __init__(self, engine: UciEngine, **limits: int) -> None:
         import pyspiel
 
-        from engines.adapters.openspiel import make_registry
+        from ggp.engines.adapters.openspiel import make_registry
 
         uci = UciBot(engine, pyspiel, {"nodes": 0, "depth": 0, "movetime": 0, **limits})
         self.bot = Bot(uci.choose, games=("chess",), analysis=True, told=uci.told, registry=make_registry())
@@ -315,7 +315,7 @@ def test_every_move_has_its_words() -> None:
     """Random games: castling, promotion, captures en passant, moves that differ in case alone."""
     import pyspiel
 
-    from engines.adapters.openspiel import make_registry
+    from ggp.engines.adapters.openspiel import make_registry
 
     game = make_registry().load("chess")
     bot = UciBot(object(), pyspiel, {})  # type: ignore[arg-type]
@@ -443,7 +443,7 @@ def test_forty_games_at_fixed_nodes_are_those_of_a_direct_dialogue(tmp_path: Pat
     for found in read_records(record.read_bytes().splitlines(keepends=True)):
         state = pyspiel.load_game("chess").new_initial_state()
         played, words = list[str](), dict[str, int]()
-        from engines.adapters.openspiel_words import MoveWords
+        from ggp.engines.adapters.openspiel_words import MoveWords
 
         table = MoveWords(state.get_game())
         for ply in found.plies:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engines import service
-from engines.session import Session
-from protocol.responder import Responder
+from ggp.engines import service
+from ggp.engines.session import Session
+from ggp.protocol.responder import Responder
 from tests.support.cli import ggp
 from tests.support.raw_peer import RawPeer
 
 if TYPE_CHECKING:
-    from engines.adapters.openspiel import OpenSpielState
+    from ggp.engines.adapters.openspiel import OpenSpielState
 
 pytestmark = pytest.mark.needs("pyspiel")
 
-COMMAND = [sys.executable, "-P", "-m", "engines", "openspiel"]
+COMMAND = [sys.executable, "-P", "-m", "ggp.engines", "openspiel"]
 # What every installed version has had so far; more are welcome.
 KNOWN = set(
     """amazons antichess breakthrough checkers chess chinese_checkers clobber connect_four crazyhouse cursor_go
@@ -33,7 +33,7 @@ KNOWN = set(
 
 
 def registry() -> Any:
-    from engines.adapters.openspiel import OpenSpielRegistry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
     return OpenSpielRegistry()
 
@@ -46,7 +46,7 @@ def start(name: str, **options: Any) -> "OpenSpielState":
 @pytest.fixture
 def talk() -> Iterator[Callable[[str], str]]:
     """The engine without a process: a line in, an answer out."""
-    from engines.adapters.openspiel import extend
+    from ggp.engines.adapters.openspiel import extend
 
     session = Session(registry())
     responder = service.make_responder(session, extend)
@@ -130,7 +130,7 @@ def test_words_are_the_same_in_another_process_for_100_000_positions(name: str) 
 
 
 def test_options_that_were_tried_out_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from engines.adapters import openspiel_options
+    from ggp.engines.adapters import openspiel_options
 
     game, tried = registry().load("hex"), list[str]()
 
@@ -147,7 +147,7 @@ def test_options_that_were_tried_out_are_not_tried_again(monkeypatch: pytest.Mon
 @pytest.mark.slow
 def test_a_trial_that_only_waits_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound on processor time would never end it."""
-    from engines.adapters import openspiel_options
+    from ggp.engines.adapters import openspiel_options
 
     monkeypatch.setattr(openspiel_options, "_LIFE", 1)
     monkeypatch.setattr(openspiel_options, "_try_out", lambda game, values: signal.pause())
@@ -199,7 +199,7 @@ def test_the_first_to_act_is_seat_1_and_a_side_may_move_twice() -> None:
 
 
 def test_results_come_from_returns() -> None:
-    from engines.adapters.openspiel import LoadedGame
+    from ggp.engines.adapters.openspiel import LoadedGame
 
     plain, margins = LoadedGame("tic_tac_toe", {}), LoadedGame("dots_and_boxes", {"utility_margin": True})
     assert [plain.result(returns) for returns in ([1.0, -1.0], [-1.0, 1.0], [0.0, 0.0])] == ["B+", "W+", "0"]
@@ -230,7 +230,7 @@ def test_parameters_that_end_the_process_leave_the_present_game(talk: Callable[[
 def test_a_child_that_dies_is_a_reason() -> None:
     import os
 
-    from engines.adapters import openspiel_options
+    from ggp.engines.adapters import openspiel_options
 
     def dies(game: str, values: dict[str, Any]) -> str:
         if values["size"] == 2:
@@ -271,8 +271,8 @@ def test_the_state_is_read_back_by_openspiel(talk: Callable[[str], str]) -> None
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_every_position_is_drawn_as_a_grid_or_as_text(name: str, talk: Callable[[str], str]) -> None:
-    from protocol.drawing.scene import read_scene
-    from protocol.drawing.text import describe, draw
+    from ggp.protocol.drawing.scene import read_scene
+    from ggp.protocol.drawing.text import describe, draw
 
     talk(f"ggp-new {name}")
     for _ in range(3):

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from engines.game import read_options
-from engines.registry import Registry
+from ggp.engines.game import read_options
+from ggp.engines.registry import Registry
 
 pytestmark = pytest.mark.needs("pyspiel")
 
@@ -27,7 +27,7 @@ CASES = [
 def load(name: str, options: dict[str, Any]) -> Any:
     import pyspiel
 
-    from engines.adapters.openspiel_games import register
+    from ggp.engines.adapters.openspiel_games import register
 
     register()
     return pyspiel.load_game(f"ggp_{name}", options)
@@ -104,6 +104,6 @@ def test_what_openspiel_cannot_have_is_refused_with_the_reason(name: str, option
 
 
 def test_registering_again_is_no_error_and_taigo_is_not_there() -> None:
-    from engines.adapters.openspiel_games import register
+    from ggp.engines.adapters.openspiel_games import register
 
     assert register() == register() == ["ggp_go", "ggp_laido", "ggp_stigmergy", "ggp_taugo", "ggp_yugo"]

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "engines/core/go.hpp"
+#include "ggp/engines/core/go.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

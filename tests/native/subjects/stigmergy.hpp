@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "engines/core/stigmergy.hpp"
+#include "ggp/engines/core/stigmergy.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

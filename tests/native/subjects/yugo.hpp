@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "engines/core/yugo.hpp"
+#include "ggp/engines/core/yugo.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

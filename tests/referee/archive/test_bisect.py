@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from protocol.records import Record, read_records
-from referee.archive.bisect import main
+from ggp.protocol.records import Record, read_records
+from ggp.referee.archive.bisect import main
 from tests.support import TESTS
 from tests.support.cli import ggp
 from tests.support.memory_match import MemoryMatch, bot

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.connection import PeerRole
-from protocol.errors import CommandFailed
-from protocol.messages import Reply
-from protocol.records import Record, gtp_script, read_records
-from protocol.regression import RegressionVerdict, judge, parse
-from protocol.responder import Responder
-from protocol.transports.blocking import run_blocking
-from referee.archive.export import main as main_export
-from referee.archive.export import sgf
-from referee.archive.verify import main as main_verify
-from referee.archive.verify import verify
-from referee.play.engine import Engine
-from referee.play.player import fixed_handicap
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.messages import Reply
+from ggp.protocol.records import Record, gtp_script, read_records
+from ggp.protocol.regression import RegressionVerdict, judge, parse
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.archive.export import main as main_export
+from ggp.referee.archive.export import sgf
+from ggp.referee.archive.verify import main as main_verify
+from ggp.referee.archive.verify import verify
+from ggp.referee.play.engine import Engine
+from ggp.referee.play.player import fixed_handicap
 from tests.support.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.support.memory_session import MemorySession
 from tests.support.series import make_setup, play
@@ -50,7 +50,7 @@ def test_a_record_comes_out_the_same(file: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.slow
 def test_two_engines_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main_verify([str(file), "--engine", f"{sys.executable} -m engines"]) == 0
+    assert main_verify([str(file), "--engine", f"{sys.executable} -m ggp.engines"]) == 0
     assert "4 as recorded" in capsys.readouterr().out
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from protocol.records import read_records
-from referee.archive import export
-from referee.archive.export import sgf
-from referee.archive.verify import main as main_verify
-from referee.ladder import views
-from referee.rate_command import run_rate as main_rate
+from ggp.protocol.records import read_records
+from ggp.referee.archive import export
+from ggp.referee.archive.export import sgf
+from ggp.referee.archive.verify import main as main_verify
+from ggp.referee.ladder import views
+from ggp.referee.rate_command import run_rate as main_rate
 from tests.support.memory_session import MemorySession
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, ladder, pool, real_setup
 
@@ -128,7 +128,7 @@ def test_a_closed_pipe_is_no_error(season: Filled) -> None:
     """As `… | head -1` closes it; a season is more than a pipe holds."""
     season.many("ann", "bob", 40, plies=100)
     program = (
-        "import sys; from referee import cli; from referee.archive import export\n"
+        "import sys; from ggp.referee import cli; from ggp.referee.archive import export\n"
         "point = type('Point', (), {'name': 'export', 'load': lambda self: export.run_export})\n"
         "cli.entry_points = lambda group: [point()]\n"
         "sys.exit(cli.main(sys.argv[1:]))"

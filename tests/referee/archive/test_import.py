@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import Record, gtp_script, read_records
-from referee.archive.import_ import main
-from referee.archive.verify import main as main_verify
-from referee.play.bot_spec import find_program
+from ggp.protocol.records import Record, gtp_script, read_records
+from ggp.referee.archive.import_ import main
+from ggp.referee.archive.verify import main as main_verify
+from ggp.referee.play.bot_spec import find_program
 from tests.support.memory_session import MemorySession
 
 pytestmark = pytest.mark.slow

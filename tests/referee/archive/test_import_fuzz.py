@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.connection import PeerRole
-from protocol.records import read_records
-from protocol.transports.blocking import run_blocking
-from referee.archive.import_ import CannotImport, ImportedGame, Rules, script_games, sgf_games, to_record
-from referee.play.engine import Engine
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.records import read_records
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.archive.import_ import CannotImport, ImportedGame, Rules, script_games, sgf_games, to_record
+from ggp.referee.play.engine import Engine
 from tests.support.memory_match import BUDGETS, MemoryPeer
 
 WORDS = [

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import CommandFailed
-from protocol.responder import Responder
-from referee.archive.export import main
-from referee.archive.model_answers import read_kept
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Responder
+from ggp.referee.archive.export import main
+from ggp.referee.archive.model_answers import read_kept
 from tests.support.memory_match import MemoryMatch, bot
 
 SYSTEM = "You play yugo."

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from protocol.records import read_records
-from referee.archive import bisect, export, show, verify
-from referee.archive import export as ladder_export
-from referee.console.tree_files import open_tree
-from referee.match_command import main as main_match
-from referee.play.setting import Timeouts
-from referee.store.schema import games, records
-from referee.store.store import Store
-from referee.web import report
+from ggp.protocol.records import read_records
+from ggp.referee.archive import bisect, export, show, verify
+from ggp.referee.archive import export as ladder_export
+from ggp.referee.console.tree_files import open_tree
+from ggp.referee.match_command import main as main_match
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.store.schema import games, records
+from ggp.referee.store.store import Store
+from ggp.referee.web import report
 from tests.support.stores import Filled, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
@@ -90,7 +90,7 @@ def test_the_console(place: str) -> None:
 
 
 def test_bisect(place: str, capsys: Capture) -> None:
-    assert bisect.main([place, "--check-replay", f"{sys.executable} -m bots random"]) in (0, 1)
+    assert bisect.main([place, "--check-replay", f"{sys.executable} -m ggp.bots random"]) in (0, 1)
     assert f"#{KEY}" in capsys.readouterr().out
 
 

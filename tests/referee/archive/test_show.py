@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from protocol.records import MatchStarted, MovePlayed, Party, Record
-from referee.archive.show import main
+from ggp.protocol.records import MatchStarted, MovePlayed, Party, Record
+from ggp.referee.archive.show import main
 from tests.support import TESTS
 from tests.support.cli import ggp
 from tests.support.sample_records import CUT_OFF
@@ -116,7 +116,7 @@ def test_time_and_analysis_of_a_ply(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.slow
 def test_colours_on_a_terminal_unless_they_are_disabled(file: Path) -> None:
-    words = [sys.executable, "-m", "referee.cli", "show", f"{file}@2"]
+    words = [sys.executable, "-m", "ggp.referee.cli", "show", f"{file}@2"]
     for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))

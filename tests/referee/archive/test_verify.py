@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from protocol.records import Record, read_records
-from referee.archive.verify import Checker, VerifiedMatch, main
-from referee.play.bot_spec import read_engine
-from referee.play.setting import Timeouts
-from referee.records import records_in
+from ggp.protocol.records import Record, read_records
+from ggp.referee.archive.verify import Checker, VerifiedMatch, main
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.records import records_in
 from tests.support import TESTS
 from tests.support.cli import ggp
 from tests.support.series import make_setup, play
@@ -139,5 +139,5 @@ def test_import_then_verify(tmp_path: Path) -> None:
     (tmp_path / "x.sgf").write_text("(;SZ[5];B[cc];W[dd]RE[B+R])")
     ran = ggp("import", str(tmp_path / "x.sgf"), "-o", str(tmp_path / "x.jsonl"))
     assert ran.status == 0 and ran.out == ""
-    ran = ggp("verify", str(tmp_path / "x.jsonl"), "--json", "--engine", f"{sys.executable} -m engines")
+    ran = ggp("verify", str(tmp_path / "x.jsonl"), "--json", "--engine", f"{sys.executable} -m ggp.engines")
     assert ran.status == 0 and ran.json["as_recorded"] == 1

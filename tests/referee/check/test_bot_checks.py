@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from protocol.commands import Who
-from protocol.conformance import BOT, CheckVerdict
-from protocol.errors import CommandFailed
-from protocol.responder import Handler
-from referee.check.command import loses_games, to_change, usable
+from ggp.protocol.commands import Who
+from ggp.protocol.conformance import BOT, CheckVerdict
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Handler
+from ggp.referee.check.command import loses_games, to_change, usable
 from tests.referee.check.test_engine_checks import answers, refuses, says
 from tests.support.checked_peer import Mistake, bot_peer, failing, judged, plain_peer
 from tests.support.cli import ggp_in_process

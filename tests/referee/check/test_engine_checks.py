@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from engines.game import Game
-from engines.registry import Registry
-from protocol.commands import Who
-from protocol.conformance import ENGINE, CheckVerdict
-from protocol.errors import CommandFailed
-from protocol.responder import Handler
+from ggp.engines.game import Game
+from ggp.engines.registry import Registry
+from ggp.protocol.commands import Who
+from ggp.protocol.conformance import ENGINE, CheckVerdict
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Handler
 from tests.support.checked_peer import Mistake, engine_peer, failing, judged
 from tests.support.memory_match import MemoryPeer
 from tests.third_party import auction, pie, tictactoe

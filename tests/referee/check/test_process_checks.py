@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from protocol.commands import Who
-from protocol.conformance import FRAMING, CheckVerdict
-from protocol.connection import PeerRole
-from protocol.responder import Handler
-from protocol.transports.blocking import run_blocking
-from referee.check import process_checks
-from referee.check.command import usable
-from referee.check.run import Wanted, run_trial
-from referee.check.trial import CheckContext
-from referee.play.process import Process
-from referee.play.setting import Timeouts
+from ggp.protocol.commands import Who
+from ggp.protocol.conformance import FRAMING, CheckVerdict
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.responder import Handler
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.check import process_checks
+from ggp.referee.check.command import usable
+from ggp.referee.check.run import Wanted, run_trial
+from ggp.referee.check.trial import CheckContext
+from ggp.referee.play.process import Process
+from ggp.referee.play.setting import Timeouts
 from tests.referee.check.test_engine_checks import answers
 from tests.support import TESTS
 from tests.support.checked_peer import Mistake, bot_peer, engine_peer, failing, judged, plain_peer

@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.commands import COMMANDS
-from referee.console.completion import (
+from ggp.protocol.commands import COMMANDS
+from ggp.referee.console.completion import (
     BotWord,
     CompletionChoice,
     KnownOption,
@@ -15,7 +15,7 @@ from referee.console.completion import (
     needs,
     wants_file,
 )
-from referee.console.own_commands import OwnCommand
+from ggp.referee.console.own_commands import OwnCommand
 
 
 def _own(name: str, arguments: str, kinds: str = "") -> OwnCommand:

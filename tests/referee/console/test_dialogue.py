@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from protocol.connection import PeerRole
-from referee.console.dialogue import Dialogue, PeerLost, Target
-from referee.play.bot_spec import read_engine
-from referee.play.process import Remote
-from referee.play.setting import Timeouts
+from ggp.protocol.connection import PeerRole
+from ggp.referee.console.dialogue import Dialogue, PeerLost, Target
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.play.process import Remote
+from ggp.referee.play.setting import Timeouts
 from tests.referee.console.test_replay import MATCHES
 from tests.support.codes import raises
 from tests.support.terminal import ENTER, Terminal

@@ -2,10 +2,10 @@
 
 import pytest
 
-from protocol.commands import TABLE
-from protocol.messages import Reply
-from referee.console.dialogue import CHANGING, ReplayTrail, streams
-from referee.terminal import wrapped
+from ggp.protocol.commands import TABLE
+from ggp.protocol.messages import Reply
+from ggp.referee.console.dialogue import CHANGING, ReplayTrail, streams
+from ggp.referee.terminal import wrapped
 
 
 @pytest.mark.parametrize(

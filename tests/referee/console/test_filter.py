@@ -14,8 +14,8 @@ from tests.support.raw_peer import RawPeer
 
 pytestmark = pytest.mark.slow
 
-GGP = [sys.executable, "-m", "referee.cli", "console"]
-CHAOS = [sys.executable, "-m", "bots", "chaos"]
+GGP = [sys.executable, "-m", "ggp.referee.cli", "console"]
+CHAOS = [sys.executable, "-m", "ggp.bots", "chaos"]
 
 
 def say(lines: str, *arguments: str) -> Ran:
@@ -162,7 +162,7 @@ def test_restart_brings_the_position_back(tmp_path: Path) -> None:
     assert said.out.count("= 1 black C3\n\n") == 1, said.out
     assert "ggp engine was restarted; 2 commands were sent again\n" in said.out
     assert said.out.endswith("ggp engine was restarted\n=\n\n")
-    bot = [sys.executable, "-m", "bots", "random", "seed=1"]
+    bot = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
     said = say("ggp-new yugo size=3\ngenmove b\n:restart\nundo\nundo\n", "--", *bot)
     assert said.out.count("=\n\n") == 2 and said.out.endswith("? cannot undo\n\n")
     said = say(":restart now\n", "go")
@@ -204,7 +204,7 @@ def test_sequences_for_a_terminal_are_shown_escaped_but_pass_through_a_pipe(tmp_
 
 def test_a_service_at_an_address(tmp_path: Path) -> None:
     for address in ("tcp://127.0.0.1:*", f"ipc://{tmp_path}/engine"):
-        with RawPeer([sys.executable, "-m", "engines", "go", "size=5", "--bind", address]) as peer:
+        with RawPeer([sys.executable, "-m", "ggp.engines", "go", "size=5", "--bind", address]) as peer:
             _listens(peer)
             url = peer.stderr.decode().split()[-1]
             said = say("ggp-status\n", "--connect", url)

@@ -11,27 +11,27 @@ import click
 import msgspec
 import pytest
 
-from bots.command import BOTS, OWN_WORDS
-from protocol.messages import Reply
-from protocol.records import Party, Record, read_records
-from referee.archive.places import open_match
-from referee.console.command import main
-from referee.console.dialogue import read_bots
-from referee.console.prompt import arrange
-from referee.console.replay import MatchCaption, caption
-from referee.console.tree import GameTree
-from referee.console.workbench import Workbench
-from referee.ladder.session import side_files
-from referee.play.bot_spec import BUILT_IN
-from referee.records import find_live, live_base, live_path, running
-from referee.terminal import BoardText
+from ggp.bots.command import BOTS, OWN_WORDS
+from ggp.protocol.messages import Reply
+from ggp.protocol.records import Party, Record, read_records
+from ggp.referee.archive.places import open_match
+from ggp.referee.console.command import main
+from ggp.referee.console.dialogue import read_bots
+from ggp.referee.console.prompt import arrange
+from ggp.referee.console.replay import MatchCaption, caption
+from ggp.referee.console.tree import GameTree
+from ggp.referee.console.workbench import Workbench
+from ggp.referee.ladder.session import side_files
+from ggp.referee.play.bot_spec import BUILT_IN
+from ggp.referee.records import find_live, live_base, live_path, running
+from ggp.referee.terminal import BoardText
 from tests.referee.console.test_replay import MATCHES, ReplaySession
 from tests.support.cli import Ggp, end_all, wait_until
 from tests.support.memory_console import memory_console
 from tests.support.terminal import Terminal
 
 SLOW = """import time
-from bots.sdk import Position, run
+from ggp.bots.sdk import Position, run
 
 def choose(position: Position) -> str:
     time.sleep(0.12)
@@ -42,7 +42,7 @@ run(choose)
 # It plays one move, and the next ones once a file is there.
 HELD = """import time
 from pathlib import Path
-from bots.sdk import Position, run
+from ggp.bots.sdk import Position, run
 
 moves = 0
 
@@ -78,7 +78,7 @@ def slow(tmp_path: Path) -> str:
 
 
 def console(*arguments: str, typed: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "referee.cli", "console", *arguments]
+    command = [sys.executable, "-m", "ggp.referee.cli", "console", *arguments]
     return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.regression import parse
+from ggp.protocol.regression import parse
 from tests.referee.console.test_filter import ANALYSER
 from tests.support.terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
 
 pytestmark = pytest.mark.slow
 
-CHAOS = [sys.executable, "-m", "bots", "chaos"]
+CHAOS = [sys.executable, "-m", "ggp.bots", "chaos"]
 
 
 def test_a_game_with_completion_and_the_board_beside(tmp_path: Path) -> None:

@@ -7,18 +7,18 @@ import click
 import msgspec
 import pytest
 
-from engines.registry import Registry
-from engines.service import engine_handlers
-from engines.session import Session
-from protocol.errors import CommandFailed
-from protocol.messages import Reply
-from protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
-from referee.archive.places import is_ladder, open_match
-from referee.console import replay as travel
-from referee.console.own_commands import OwnFailed
-from referee.console.workbench import Workbench
-from referee.play.analysis import line_of
-from referee.play.record_file import RecordWriter, SideFile
+from ggp.engines.registry import Registry
+from ggp.engines.service import engine_handlers
+from ggp.engines.session import Session
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.messages import Reply
+from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.referee.archive.places import is_ladder, open_match
+from ggp.referee.console import replay as travel
+from ggp.referee.console.own_commands import OwnFailed
+from ggp.referee.console.workbench import Workbench
+from ggp.referee.play.analysis import line_of
+from ggp.referee.play.record_file import RecordWriter, SideFile
 from tests.support.codes import raises
 from tests.support.memory_console import memory_console, typed
 
@@ -290,7 +290,7 @@ def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: p
         moments.pop()()  # it looks once more, and no more, after the match has ended
 
     source, shown, session = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
-    monkeypatch.setattr("referee.console.replay.time.sleep", sleep)
+    monkeypatch.setattr("ggp.referee.console.replay.time.sleep", sleep)
     bench = Workbench.of_match(source.record, session.ask, source.again)
     said = travel.follow(bench, source, lambda: None, shown.append)
     return [said, *shown]

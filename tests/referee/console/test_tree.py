@@ -2,9 +2,9 @@
 
 import pytest
 
-from protocol.records import MovePlayed
-from referee.console import tree as module
-from referee.console.tree import GameTree, TreeFull, TreeNode, letters
+from ggp.protocol.records import MovePlayed
+from ggp.referee.console import tree as module
+from ggp.referee.console.tree import GameTree, TreeFull, TreeNode, letters
 from tests.support.codes import raises
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 import pytest
 
-from protocol.records import Record, read_records
-from protocol.sgf import decode, trees
-from referee.archive.verify import main as verify
-from referee.console.command import main
-from referee.console.own_commands import OwnFailed
-from referee.console.tree import Evaluation, GameTree
-from referee.console.tree_files import open_tree
-from referee.play.setting import Timeouts
+from ggp.protocol.records import Record, read_records
+from ggp.protocol.sgf import decode, trees
+from ggp.referee.archive.verify import main as verify
+from ggp.referee.console.command import main
+from ggp.referee.console.own_commands import OwnFailed
+from ggp.referee.console.tree import Evaluation, GameTree
+from ggp.referee.console.tree_files import open_tree
+from ggp.referee.play.setting import Timeouts
 from tests.referee.console.test_replay import MATCHES
 from tests.support.codes import raises
 from tests.support.memory_console import memory_console, typed
@@ -108,7 +108,7 @@ def test_a_move_that_the_engine_refuses(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["--match", str(path)]) == 2
     assert "ggp-play white A9: illegal move" in capsys.readouterr().err
     ran = subprocess.run(
-        [sys.executable, "-m", "referee.cli", "console", "--match", f"{path}@1"],
+        [sys.executable, "-m", "ggp.referee.cli", "console", "--match", f"{path}@1"],
         input=":forward\n:goto 2a\n:save x.jsonl main\n",
         capture_output=True,
         text=True,

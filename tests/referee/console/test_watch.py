@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click import ClickException
 
-from protocol.records import MatchEnded, Record
-from protocol.spectator_wire import Begun, MatchHead, Over, Roll, SpectatorState
-from protocol.transports.spectator import Spectator
-from referee.console.watch import (
+from ggp.protocol.records import MatchEnded, Record
+from ggp.protocol.spectator_wire import Begun, MatchHead, Over, Roll, SpectatorState
+from ggp.protocol.transports.spectator import Spectator
+from ggp.referee.console.watch import (
     Ambiguous,
     BoardRenderer,
     ScreenView,
@@ -22,7 +22,7 @@ from referee.console.watch import (
     newest,
     result,
 )
-from referee.terminal import BoardText
+from ggp.referee.terminal import BoardText
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
 from tests.support.spectator_publisher import KEY, events
@@ -53,7 +53,7 @@ def test_a_part_of_a_name_means_a_match(roll: Roll) -> None:
 
 
 def test_a_list_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.console.watch.PATIENCE", 0.2)
+    monkeypatch.setattr("ggp.referee.console.watch.PATIENCE", 0.2)
     with Spectator("tcp://127.0.0.1:1") as there, pytest.raises(ClickException) as ended:
         list_matches(there, print)
     assert "tcp://127.0.0.1:1: no" in ended.value.message and "trying" not in ended.value.message

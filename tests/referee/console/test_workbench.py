@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import read_records
-from protocol.transports.blocking import run_blocking
-from referee.console.consult import graph
-from referee.console.dialogue import Exchange, read_bots, read_target
-from referee.console.own_commands import OwnFailed
-from referee.play.bot_spec import LaunchError, WordError
-from referee.play.setting import Timeouts
+from ggp.protocol.records import read_records
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.console.consult import graph
+from ggp.referee.console.dialogue import Exchange, read_bots, read_target
+from ggp.referee.console.own_commands import OwnFailed
+from ggp.referee.play.bot_spec import LaunchError, WordError
+from ggp.referee.play.setting import Timeouts
 from tests.referee.console.test_replay import MATCHES
 from tests.support.codes import raises
 from tests.support.memory_console import memory_console, typed
@@ -212,12 +212,12 @@ def test_ctrl_c_ends_the_wait_and_keeps_what_was_said(tiny: str, monkeypatch: py
 
     def interrupted(question: object) -> object:
         if console.bench.at.here().evaluations:
-            monkeypatch.setattr("referee.console.consult.run_blocking", asked)
+            monkeypatch.setattr("ggp.referee.console.consult.run_blocking", asked)
             question.close()  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return asked(question)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("referee.console.consult.run_blocking", interrupted)
+    monkeypatch.setattr("ggp.referee.console.consult.run_blocking", interrupted)
     said = typed(console, ":ask")[0].split("\n")
     assert said[1].startswith("tiny  B2") and said[2] == "interrupted" and len(said) == 3
     assert typed(console, ":hint random")[0].startswith("random: ")
@@ -268,7 +268,7 @@ def test_a_replay_in_its_own_time_or_another(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("referee.console.bench.time.sleep", waited.append)
+    monkeypatch.setattr("ggp.referee.console.bench.time.sleep", waited.append)
     console = memory_console(match=MATCHES[0])
     assert typed(console, ":goto 4", ":replay") == ["ply 4 of 6: white C3", "ply 6 of 6: white pass"]
     assert waited == [0.007, 0.007] and "5 black pass  0.007 s" in capsys.readouterr().out
@@ -278,7 +278,7 @@ def test_a_replay_in_its_own_time_or_another(
     def interrupt(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("referee.console.bench.time.sleep", interrupt)
+    monkeypatch.setattr("ggp.referee.console.bench.time.sleep", interrupt)
     assert typed(console, ":goto 1", ":replay")[1] == "ply 1 of 6: black A1"
     with raises(OwnFailed, "no-ply"):
         typed(memory_console(), ":replay")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import read_records
+from ggp.protocol.records import read_records
 from tests.referee.console.test_workbench import BOT
 from tests.support.terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 import zmq
 
-from protocol.commands import Who, commands_of, required
-from protocol.conformance import FRAMING, run_checks
-from protocol.errors import AddressError, CommandFailed
-from protocol.responder import Later
-from protocol.transports.blocking import run_blocking
-from protocol.transports.pipe import Pipe
-from referee.control.control import COMMANDS, CommandQueue, RunController
-from referee.control.handlers import Background, responders
-from referee.control.server import ControlServer, StandardInput
+from ggp.protocol.commands import Who, commands_of, required
+from ggp.protocol.conformance import FRAMING, run_checks
+from ggp.protocol.errors import AddressError, CommandFailed
+from ggp.protocol.responder import Later
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.pipe import Pipe
+from ggp.referee.control.control import COMMANDS, CommandQueue, RunController
+from ggp.referee.control.handlers import Background, responders
+from ggp.referee.control.server import ControlServer, StandardInput
 from tests.support.cli import Client, wait_until
 from tests.support.codes import raises
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import referee.sandbox
-from referee.doctor import command
-from referee.doctor.host import Condition
-from referee.sandbox.levels import PROPERTIES
-from referee.sandbox.machine import Machine, this_machine
-from referee.sandbox.spawn import guard_program
+from ggp.referee import sandbox
+from ggp.referee.doctor import command
+from ggp.referee.doctor.host import Condition
+from ggp.referee.sandbox.levels import PROPERTIES
+from ggp.referee.sandbox.machine import Machine, this_machine
+from ggp.referee.sandbox.spawn import guard_program
 from tests.support.cli import ggp, ggp_in_process
 
 WHOLE = Machine(dict.fromkeys(PROPERTIES, ("landlock", "mount namespace")), {})
@@ -82,7 +82,7 @@ def test_programs_get_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_guard_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     this_machine.cache_clear()
     guard_program.cache_clear()
-    monkeypatch.setattr(referee.sandbox, "__path__", [])
+    monkeypatch.setattr(sandbox, "__path__", [])
     ran = ggp_in_process("doctor")
     guard_program.cache_clear()
     assert ran.status == 2 and ran.err.count("\n") == 1 and "make setup" in ran.err and ran.out == ""
@@ -100,7 +100,7 @@ def test_it_is_quick_and_says_the_same_twice() -> None:
 
 @pytest.mark.slow
 def test_it_needs_little_time_of_a_processor() -> None:
-    code = "import resource, sys; from referee.cli import main; main(['doctor', '--quiet']); " + (
+    code = "import resource, sys; from ggp.referee.cli import main; main(['doctor', '--quiet']); " + (
         "print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

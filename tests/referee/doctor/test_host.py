@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.doctor import host
-from referee.doctor.host import (
+from ggp.referee.doctor import host
+from ggp.referee.doctor.host import (
     PROGRAMS,
     Condition,
     clock,

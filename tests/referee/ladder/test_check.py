@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.check import run_check
-from referee.store import schema
-from referee.store.database import Database
-from referee.store.store import Store
+from ggp.referee.ladder.check import run_check
+from ggp.referee.store import schema
+from ggp.referee.store.database import Database
+from ggp.referee.store.store import Store
 from tests.support.stores import ladder, match, pairings
 
 

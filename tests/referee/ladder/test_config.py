@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.config import read_ladder
-from referee.ladder.toml_file import ConfigError
-from referee.play.bot_spec import BOTS, ENGINE
-from referee.play.clock import TimeControl
-from referee.play.setting import Timeouts
-from referee.store.model import Entrant, Format, FormatKind
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.play.bot_spec import BOTS, ENGINE
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.store.model import Entrant, Format, FormatKind
 from tests.support.ladders import FILE, PAIR, POOL, write, wrong
 
 

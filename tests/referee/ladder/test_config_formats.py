@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.config import read_ladder
-from referee.store.model import Format, FormatKind
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.store.model import Format, FormatKind
 from tests.support.ladders import FILE, write, wrong
 
 

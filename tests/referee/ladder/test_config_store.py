@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.config import read_ladder
+from ggp.referee.ladder.config import read_ladder
 from tests.support.ladders import FILE, write, wrong
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder import dask_pool
-from referee.ladder.dask_pool import DaskPool, address_of, is_strict
-from referee.play.bot_spec import BOTS, BotSpec
-from referee.play.pool import WorkerPool, WorkersLost
-from referee.play.series import SeriesConfig
-from referee.play.worker import Batch, BatchResult, SeriesRefused
-from referee.sandbox.levels import Sandbox
+from ggp.referee.ladder import dask_pool
+from ggp.referee.ladder.dask_pool import DaskPool, address_of, is_strict
+from ggp.referee.play.bot_spec import BOTS, BotSpec
+from ggp.referee.play.pool import WorkerPool, WorkersLost
+from ggp.referee.play.series import SeriesConfig
+from ggp.referee.play.worker import Batch, BatchResult, SeriesRefused
+from ggp.referee.sandbox.levels import Sandbox
 from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster, wait_for
 from tests.support.series import make_setup, script
@@ -149,7 +149,7 @@ def test_a_worker_that_has_to_end_gives_its_chunk_back(scheduler: DaskCluster) -
 
 def test_a_worker_without_work_lets_its_bots_go(scheduler: DaskCluster) -> None:
     hasty = scheduler.place / "hasty.py"
-    hasty.write_text("from referee.ladder import dask_pool\ndask_pool._IDLE = 0.2\n")
+    hasty.write_text("from ggp.referee.ladder import dask_pool\ndask_pool._IDLE = 0.2\n")
     setup = make_setup("yugo,size=4", "random", "random", time="none")
     with scheduler.alone() as dask:
         dask.add_worker("--preload", str(hasty))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.dask_pool import DaskPool
-from referee.play.pool import WorkersLost
+from ggp.referee.ladder.dask_pool import DaskPool
+from ggp.referee.play.pool import WorkersLost
 from tests.referee.ladder.test_dask_pool import play, whole
 from tests.support import ROOT
 from tests.support.codes import raises

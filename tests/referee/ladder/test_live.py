@@ -18,9 +18,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line, tolerate
-from referee.ladder.progress import Playing, Progress
-from referee.ladder.standings import StandingLine
+from ggp.referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line, tolerate
+from ggp.referee.ladder.progress import Playing, Progress
+from ggp.referee.ladder.standings import StandingLine
 from tests.support.terminal import TerminalScreen
 
 HOSTILE = (
@@ -165,9 +165,9 @@ def test_the_last_state_is_drawn_and_taken_away() -> None:
 PROGRAM = """
 import sys, time
 from rich.console import Console
-from referee.ladder.live import LiveTable
-from referee.ladder.progress import Progress
-from referee.ladder.standings import StandingLine
+from ggp.referee.ladder.live import LiveTable
+from ggp.referee.ladder.progress import Progress
+from ggp.referee.ladder.standings import StandingLine
 progress = Progress("run", stored=5, target=50, standings={"pool": [StandingLine("bot", 0, 1, 2, .5)] * 30})
 with LiveTable(Console(), lambda: progress.stored) as live:  # so that each update is drawn
     for step in range(6):

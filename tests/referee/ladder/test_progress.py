@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from referee.ladder.jobs import PairsUnderWay
-from referee.ladder.progress import Progress, StopConditions
-from referee.ladder.run import LadderRun
-from referee.ladder.tracker import ProgressTracker
-from referee.play.pool import WorkerPool, WorkersLost
-from referee.play.worker import ABORTED, REFEREE, Batch, BatchResult, SeriesRefused, mark
-from referee.store.model import GAMES, Pair
-from referee.store.store import Store
+from ggp.referee.ladder.jobs import PairsUnderWay
+from ggp.referee.ladder.progress import Progress, StopConditions
+from ggp.referee.ladder.run import LadderRun
+from ggp.referee.ladder.tracker import ProgressTracker
+from ggp.referee.play.pool import WorkerPool, WorkersLost
+from ggp.referee.play.worker import ABORTED, REFEREE, Batch, BatchResult, SeriesRefused, mark
+from ggp.referee.store.model import GAMES, Pair
+from ggp.referee.store.store import Store
 from tests.support.stores import entrant, ladder, match, pool
 
 

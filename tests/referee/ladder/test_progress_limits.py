@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from referee.ladder.progress import LimitError, read_limits
+from ggp.referee.ladder.progress import LimitError, read_limits
 from tests.support.codes import raises
 
 NOW = datetime(2026, 11, 21, 17, 30, tzinfo=UTC)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder import queries
-from referee.ladder.queries import PoolSummary, expectations, thinned
-from referee.ladder.rating import rate_seats
-from referee.ladder.standings import BotScore, make_fit
-from referee.play.clock import TimeControl
+from ggp.referee.ladder import queries
+from ggp.referee.ladder.queries import PoolSummary, expectations, thinned
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.standings import BotScore, make_fit
+from ggp.referee.play.clock import TimeControl
 from tests.support.stores import Filled, a_season
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.store.model import StoreError
+from ggp.referee.store.model import StoreError
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 
@@ -155,14 +155,14 @@ def test_a_bot_joins_while_it_runs_and_a_broken_file_changes_nothing(tmp_path: P
 
 def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
-    script.write_text("from bots.random import main\nmain(['seed=5'])\n")
+    script.write_text("from ggp.bots.random import main\nmain(['seed=5'])\n")
     file = write_ladder(tmp_path, *BOTS, f"python3 {script}")
     import sys
 
     file.write_text(file.read_text().replace('"python3 ', f'"{sys.executable} '))
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
     wait_until(lambda: _games_of(file, "d") > 4)
-    script.write_text("from bots.random import main\nmain(['seed=6'])\n")
+    script.write_text("from ggp.bots.random import main\nmain(['seed=6'])\n")
     wait_until(lambda: len(_versions(file, "d")) == 2 and _games_of(file, "d") > 4)
     running.process.send_signal(signal.SIGINT)
     assert running.wait().status == 130
@@ -319,7 +319,7 @@ def test_the_live_table_is_drawn_on_a_terminal(tmp_path: Path) -> None:
     import sys
 
     process = subprocess.Popen(
-        [sys.executable, "-m", "referee.cli", "ladder", "run", str(file), "--games", "100"],
+        [sys.executable, "-m", "ggp.referee.cli", "ladder", "run", str(file), "--games", "100"],
         stdout=child,
         stderr=child,
         stdin=subprocess.DEVNULL,

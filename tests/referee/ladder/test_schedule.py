@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ladder.schedule import Schedule
-from referee.store.model import Format, FormatKind, Pairing, PairResult, PoolEntry, PoolPast
+from ggp.referee.ladder.schedule import Schedule
+from ggp.referee.store.model import Format, FormatKind, Pairing, PairResult, PoolEntry, PoolPast
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run, seats_of, strengths
 
 FORMATS = {

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from referee.control import command
-from referee.ladder import views
-from referee.ratings.sequential import in_words
-from referee.ratings.sprt import Hypotheses, judge
+from ggp.referee.control import command
+from ggp.referee.ladder import views
+from ggp.referee.ratings.sequential import in_words
+from ggp.referee.ratings.sprt import Hypotheses, judge
 from tests.support.ladders import write_ladder
 
 TEST = '[format]\nkind = "test"\nbots = ["a", "b"]\npreset = "big"\npairs = {pairs}\n'

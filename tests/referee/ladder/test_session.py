@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bots.command import BOTS, find_problem
-from referee.ladder.config import read_ladder
-from referee.ladder.session import check_programs, prepare_pools
-from referee.ladder.toml_file import ConfigError
+from ggp.bots.command import BOTS, find_problem
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.session import check_programs, prepare_pools
+from ggp.referee.ladder.toml_file import ConfigError
 from tests.support.ladders import FILE, PAIR, POOL, write
 
 GGP = Path(sys.executable).parent / "ggp"
@@ -16,7 +16,7 @@ GGP = Path(sys.executable).parent / "ggp"
 COUNTED = """#!{python}
 import os, sys
 open(os.path.join({folder!r}, str(os.getpid())), "w").close()
-os.execv(sys.executable, [sys.executable, "-m", "engines"])
+os.execv(sys.executable, [sys.executable, "-m", "ggp.engines"])
 """
 
 

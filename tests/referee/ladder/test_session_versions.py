@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import bots
-from referee.ladder.config import read_ladder
-from referee.ladder.session import Watched
-from referee.play.bot_spec import Snapshot, version_of
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.session import Watched
+from ggp.referee.play.bot_spec import Snapshot, version_of
+from tests.support import ROOT
 from tests.support.ladders import POOL, write
 
 SCRIPT = 'command = "python3 bot.py net=net.bin level"'
@@ -24,6 +24,13 @@ def folder(tmp_path: Path) -> Path:
         (folder / name).write_text(text)
     (folder / "bot").chmod(0o755)
     return folder
+
+
+def copy_of_bots(folder: Path) -> Path:
+    """The built-in bots as part of another copy of the package."""
+    shutil.copytree(ROOT / "ggp" / "bots", folder / "ggp" / "bots")
+    shutil.copy(ROOT / "ggp" / "__init__.py", folder / "ggp")
+    return folder / "ggp" / "bots"
 
 
 def version(folder: Path, said: str) -> str:
@@ -109,11 +116,10 @@ def test_where_files_lie_does_not_matter(folder: Path, monkeypatch: pytest.Monke
 
 def test_built_in_bots_are_what_their_source_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = version(folder, 'command = "greedy"')
-    (home,) = bots.__path__
-    shutil.copytree(home, folder / "bots")
+    bots = copy_of_bots(folder)
     monkeypatch.syspath_prepend(str(folder))
     assert version(folder, 'command = "greedy"') == before, "a copy is the same"
-    with (folder / "bots" / "greedy.py").open("a") as source:
+    with (bots / "greedy.py").open("a") as source:
         source.write("# changed\n")
     assert version(folder, 'command = "greedy"') != before
 
@@ -189,11 +195,10 @@ def test_no_change_is_missed_between_reading_and_watching(folder: Path) -> None:
 
 
 def test_the_source_of_built_in_bots_is_watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home,) = bots.__path__
-    shutil.copytree(home, folder / "bots")
+    bots = copy_of_bots(folder)
     monkeypatch.syspath_prepend(str(folder))
     path = write(folder, POOL + '[bot.a]\ncommand = "greedy"\n[bot.b]\ncommand = "random"\n')
     watched = Watched(path, read_ladder(path))
-    with (folder / "bots" / "sdk.py").open("a") as source:
+    with (bots / "sdk.py").open("a") as source:
         source.write("\n")
     assert watched.changed()

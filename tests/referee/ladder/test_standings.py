@@ -6,8 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from referee.ladder.rating import rate_seats
-from referee.ladder.standings import (
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.standings import (
     BotScore,
     is_current,
     make_fit,
@@ -17,7 +17,7 @@ from referee.ladder.standings import (
     standing_lines,
     zero_of,
 )
-from referee.store.model import PairScore, PoolEntry, StoredFit
+from ggp.referee.store.model import PairScore, PoolEntry, StoredFit
 from tests.support.stores import scores
 
 SEATS = [PoolEntry(1, "ann", "ann", "aa"), PoolEntry(2, "bob", "bob", "bb"), PoolEntry(3, "cat", "cat", "cc")]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.config import read_ladder
-from referee.ladder.tune import WINDOW, FaultWindow, TunedBots
-from referee.play.bot_spec import version_of
-from referee.ratings.spsa import Parameter, TunePlan, Values
-from referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.tune import WINDOW, FaultWindow, TunedBots
+from ggp.referee.play.bot_spec import version_of
+from ggp.referee.ratings.spsa import Parameter, TunePlan, Values
+from ggp.referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry
 from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
 from tests.support.dask_cluster import DaskCluster
 from tests.support.ladders import check_whole, open_store, results, write, wrong

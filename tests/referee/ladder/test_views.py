@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from referee.archive import export
-from referee.ladder import bot_and_pair, check, views
-from referee.ladder.rating import rate_seats
-from referee.store.store import Store
-from referee.web.report import main as report
+from ggp.referee.archive import export
+from ggp.referee.ladder import bot_and_pair, check, views
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.store.store import Store
+from ggp.referee.web.report import main as report
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
 
 VIEWS: dict[str, Callable[[list[str]], int]] = {
@@ -90,7 +90,7 @@ def test_a_stored_fit_is_shown_as_it_is(season: Filled, capsys: Capture) -> None
     season.rate()
     (id,) = season.pools.values()
     program = (
-        "import sys; from referee.ladder.views import run_standings\n"
+        "import sys; from ggp.referee.ladder.views import run_standings\n"
         f"status = run_standings([{str(season.path)!r}, '--json'])\n"
         "assert 'numpy' not in sys.modules and 'rich' not in sys.modules; sys.exit(status)"
     )
@@ -180,7 +180,7 @@ def test_a_crosstable_adds_up(season: Filled, capsys: Capture) -> None:
 @pytest.mark.slow
 def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
     program = (
-        f"import sys; from referee.ladder.views import run_crosstable; sys.exit(run_crosstable([{str(season.path)!r}]))"
+        f"from ggp.referee.ladder.views import run_crosstable; raise SystemExit(run_crosstable([{str(season.path)!r}]))"
     )
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "50", "TERM": "xterm"}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
@@ -194,7 +194,7 @@ def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
 def test_standings_lose_their_frame_before_their_cells_are_broken(season: Filled) -> None:
     """Framed where there is room; no cell is broken up where the columns alone fit."""
     program = (
-        f"import sys; from referee.ladder.views import run_standings; sys.exit(run_standings([{str(season.path)!r}]))"
+        f"from ggp.referee.ladder.views import run_standings; raise SystemExit(run_standings([{str(season.path)!r}]))"
     )
     for columns, framed in (("140", True), ("90", False)):
         environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": columns, "TERM": "xterm"}
@@ -317,7 +317,7 @@ def test_every_command_has_help(capsys: Capture) -> None:
 @pytest.mark.parametrize("columns", [70, 60, 48])
 def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken(season: Filled, columns: int) -> None:
     program = (
-        f"import sys; from referee.ladder.views import run_standings; sys.exit(run_standings([{str(season.path)!r}]))"
+        f"from ggp.referee.ladder.views import run_standings; raise SystemExit(run_standings([{str(season.path)!r}]))"
     )
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(columns), "TERM": "xterm"}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from referee.ladder import bot_and_pair, views
-from referee.ladder.rating import rate_seats
-from referee.ratings.sprt import Hypotheses, effect, judge
+from ggp.referee.ladder import bot_and_pair, views
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ratings.sprt import Hypotheses, effect, judge
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]

@@ -12,10 +12,10 @@ import zmq
 from zmq.utils import z85
 from zmq.utils.monitor import recv_monitor_message
 
-from protocol.transports.keys import KeyPair, new_pair
-from referee.lobby import auth, keys
-from referee.lobby.auth import DOMAIN, ENDPOINT, Authenticator, Zap, require_keys
-from referee.lobby.keys import Book, KeyRegistry, change, read
+from ggp.protocol.transports.keys import KeyPair, new_pair
+from ggp.referee.lobby import auth, keys
+from ggp.referee.lobby.auth import DOMAIN, ENDPOINT, Authenticator, Zap, require_keys
+from ggp.referee.lobby.keys import Book, KeyRegistry, change, read
 
 ALICE, BOB, SERVER = new_pair(), new_pair(), new_pair()
 ENDS = (

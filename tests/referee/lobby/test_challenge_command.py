@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from protocol.lobby_wire import LobbyAnswer
-from protocol.transports.keys import new_pair, write_pair
-from referee.archive.verify import main as verify
-from referee.ladder.command import main as ladder
-from referee.lobby.auth import Admission, Author, KeyAuth
-from referee.lobby.challenge_command import main as challenge
-from referee.lobby.keys import Book, allow, change, now, read, revoke
-from referee.lobby.log import EventLog
-from referee.store.store import Store
+from ggp.protocol.lobby_wire import LobbyAnswer
+from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.referee.archive.verify import main as verify
+from ggp.referee.ladder.command import main as ladder
+from ggp.referee.lobby.auth import Admission, Author, KeyAuth
+from ggp.referee.lobby.challenge_command import main as challenge
+from ggp.referee.lobby.keys import Book, allow, change, now, read, revoke
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.store.store import Store
 from tests.support.cli import Ggp, ggp
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from protocol.commands import Who, commands_of
-from protocol.errors import CommandFailed
-from protocol.records import Record
-from referee.lobby.auth import OWNER, Author
-from referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
-from referee.lobby.game import RunningPairs
-from referee.lobby.log import EventLog
-from referee.lobby.matchmaking import Matchmaker, Rated
-from referee.lobby.open_pairs import OpenPairs, StoreWriter
-from referee.lobby.remote_bot import DIALLED, ConnectedBot, Identity, Lateness, RemoteBot
-from referee.play.bot_spec import BotSpec
-from referee.store.model import Entrant, Pair
-from referee.store.store import Store
+from ggp.protocol.commands import Who, commands_of
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.records import Record
+from ggp.referee.lobby.auth import OWNER, Author
+from ggp.referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
+from ggp.referee.lobby.game import RunningPairs
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.matchmaking import Matchmaker, Rated
+from ggp.referee.lobby.open_pairs import OpenPairs, StoreWriter
+from ggp.referee.lobby.remote_bot import DIALLED, ConnectedBot, Identity, Lateness, RemoteBot
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.store.model import Entrant, Pair
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, pool
 

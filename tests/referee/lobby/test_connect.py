@@ -9,20 +9,20 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.connect import BotProcess
-from referee.lobby.keys import Book, allow, change, now, revoke
-from referee.play.setting import Timeouts
-from referee.sandbox.levels import Sandbox
-from referee.store.store import Store
+from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.referee.lobby.connect import BotProcess
+from ggp.referee.lobby.keys import Book, allow, change, now, revoke
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.sandbox.levels import Sandbox
+from ggp.referee.store.store import Store
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.system.test_lobby_return import under_way
 
 pytestmark = pytest.mark.slow
 
-GGP = (sys.executable, "-m", "referee.cli")
-BOTS = (sys.executable, "-m", "bots")
+GGP = (sys.executable, "-m", "ggp.referee.cli")
+BOTS = (sys.executable, "-m", "ggp.bots")
 
 
 def connect(folder: Path, url: str, name: str, server: KeyPair, *bot: str) -> Ggp:
@@ -93,7 +93,7 @@ def freezers(bot: BotProcess) -> list[Path]:
     return [Path(path, name) for path in groups.paths for name in ("freezer.state", "cgroup.freeze")]
 
 
-SLOW = "import sys, time\nfrom bots.sdk import run\n" + (
+SLOW = "import sys, time\nfrom ggp.bots.sdk import run\n" + (
     "def choose(position):\n    time.sleep(0.05)\n    return position.legal_moves()[0]\n"
     "run(choose, name='slow', games=('yugo',))\n"
 )

@@ -17,18 +17,18 @@ from typing import Any
 import pytest
 import zmq
 
-from protocol.errors import PeerGone, PeerTimeout
-from referee.lobby.engine_pool import EngineLink, Engines, EngineSession, RouterLink, StreamLink
-from referee.lobby.log import EventLog
-from referee.play.bot_spec import BotSpec
-from referee.play.outcome import EngineFailed
-from referee.play.process import Process
-from referee.play.setting import Timeouts
+from ggp.protocol.errors import PeerGone, PeerTimeout
+from ggp.referee.lobby.engine_pool import EngineLink, Engines, EngineSession, RouterLink, StreamLink
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.outcome import EngineFailed
+from ggp.referee.play.process import Process
+from ggp.referee.play.setting import Timeouts
 from tests.protocol import test_unix
 from tests.support import zmq_service
 from tests.support.codes import raises
 
-OURS = (sys.executable, "-m", "engines")
+OURS = (sys.executable, "-m", "ggp.engines")
 PATIENCE = 60.0  # seconds
 
 

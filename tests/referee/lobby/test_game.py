@@ -4,8 +4,8 @@ import os
 import resource
 from pathlib import Path
 
-from referee.lobby.game import Live
-from referee.play.record_file import RecordWriter
+from ggp.referee.lobby.game import Live
+from ggp.referee.play.record_file import RecordWriter
 from tests.support.spectator_publisher import KEY, events
 
 LINES = [line for _, line in events(6)]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from zmq.utils import z85
 
-from protocol.transports.keys import new_pair, read_pair
-from referee.lobby import keys
-from referee.lobby import keys as granting
-from referee.lobby.keys import Book, KeyEntry, KeyLimits, KeyRegistry, Refusal, RegistryError, change, read
-from referee.lobby.keys_command import main
+from ggp.protocol.transports.keys import new_pair, read_pair
+from ggp.referee.lobby import keys
+from ggp.referee.lobby import keys as granting
+from ggp.referee.lobby.keys import Book, KeyEntry, KeyLimits, KeyRegistry, Refusal, RegistryError, change, read
+from ggp.referee.lobby.keys_command import main
 from tests.support.cli import ggp
 from tests.support.codes import raises
 

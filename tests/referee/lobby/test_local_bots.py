@@ -11,21 +11,21 @@ from typing import Any, cast
 import pytest
 import zmq
 
-from protocol.lobby_wire import Hello
-from protocol.records import Record
-from protocol.transports.keys import new_pair, write_pair
-from referee.ladder.session import check_programs
-from referee.ladder.toml_file import ConfigError
-from referee.lobby.auth import INSIDE, OWNER, Admission, KeyAuth, LocalIdentities, NotAdmitted
-from referee.lobby.config import LobbyFile, lobby_of
-from referee.lobby.game import LeftOver, Room, Waiting
-from referee.lobby.keys import Book, RegistryError, allow, change, now
-from referee.lobby.local_bots import LocalBots
-from referee.lobby.log import EventLog
-from referee.lobby.open_pairs import OpenPairs
-from referee.lobby.remote_bot import ConnectedBot, Identity, Local
-from referee.store.model import Pair
-from referee.store.store import Store
+from ggp.protocol.lobby_wire import Hello
+from ggp.protocol.records import Record
+from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.referee.ladder.session import check_programs
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.lobby.auth import INSIDE, OWNER, Admission, KeyAuth, LocalIdentities, NotAdmitted
+from ggp.referee.lobby.config import LobbyFile, lobby_of
+from ggp.referee.lobby.game import LeftOver, Room, Waiting
+from ggp.referee.lobby.keys import Book, RegistryError, allow, change, now
+from ggp.referee.lobby.local_bots import LocalBots
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.open_pairs import OpenPairs
+from ggp.referee.lobby.remote_bot import ConnectedBot, Identity, Local
+from ggp.referee.store.model import Pair
+from ggp.referee.store.store import Store
 from tests.support.cli import ggp
 from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots, dial
@@ -37,7 +37,7 @@ from tests.system.test_lobby_return import under_way
 POOL = {"game": "yugo,size=5"}
 FRAIL = """
 import sys
-from bots.sdk import run
+from ggp.bots.sdk import run
 def choose(position):
     if len(position.plies) > 1:
         print("out of ideas", file=sys.stderr)
@@ -272,7 +272,7 @@ def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     file.write_text(file.read_text() + LOCAL)
     server = LobbyProcess(file)
     server.wait_for("joined", 2, bot="house", owner=OWNER)
-    standing = server.pids("bots", "greedy")
+    standing = server.pids("ggp.bots", "greedy")
     niceness = {os.getpriority(os.PRIO_PROCESS, pid) for pid in standing}
     assert len(standing) == 2 and niceness == {min(19, os.nice(0) + 10)}
     dialled.append(DialledBots(server.url, "ann", think=0.05))

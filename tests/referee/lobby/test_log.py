@@ -2,8 +2,8 @@
 
 import json
 
-from referee.lobby import log
-from referee.lobby.log import EventLog
+from ggp.referee.lobby import log
+from ggp.referee.lobby.log import EventLog
 
 
 def test_repeated_events_are_logged_once_a_minute_with_their_number() -> None:

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 import zmq
 
-from bots.random import make_choose
-from bots.rng import BotRng
-from bots.sdk import Bot
-from protocol.responder import Responder
-from referee.ladder.rating import rate_seats, rate_tally
-from referee.lobby import matchmaking
-from referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
-from referee.lobby.log import EventLog
-from referee.lobby.matchmaking import OFTEN, VERSIONS, Matchmaker, Registration
-from referee.lobby.open_pairs import StoreWriter
-from referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
-from referee.ratings.bradley_terry import MODELS, Counts, Priors
-from referee.ratings.ratings import rate
-from referee.store.store import Store
+from ggp.bots.random import make_choose
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Bot
+from ggp.protocol.responder import Responder
+from ggp.referee.ladder.rating import rate_seats, rate_tally
+from ggp.referee.lobby import matchmaking
+from ggp.referee.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.matchmaking import OFTEN, VERSIONS, Matchmaker, Registration
+from ggp.referee.lobby.open_pairs import StoreWriter
+from ggp.referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
+from ggp.referee.ratings.bradley_terry import MODELS, Counts, Priors
+from ggp.referee.ratings.ratings import rate
+from ggp.referee.store.store import Store
 from tests.support.dialled_bots import Dialled, DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.stores import by_id, ladder, match

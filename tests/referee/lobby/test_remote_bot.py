@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.random import make_choose
-from bots.rng import BotRng
-from bots.sdk import Bot
-from protocol.responder import Responder
-from protocol.transports.blocking import run_blocking
-from referee.lobby.remote_bot import Lateness, MatchTranscript, RemoteBot, run_on
-from referee.lobby.run import QUEUE
-from referee.play.clock import TimeControl, ggp_clock
+from ggp.bots.random import make_choose
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Bot
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.lobby.remote_bot import Lateness, MatchTranscript, RemoteBot, run_on
+from ggp.referee.lobby.run import QUEUE
+from ggp.referee.play.clock import TimeControl, ggp_clock
 from tests.support.simulated_time import START, DistantBot, DistantMatch, SimulatedLoop, run
 
 

@@ -10,27 +10,27 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bots.random import make_choose
-from bots.rng import BotRng
-from bots.sdk import Bot
-from engines.registry import Registry
-from engines.service import make_responder
-from engines.session import Session
-from protocol.connection import PeerRole
-from protocol.records import Event, MatchEnded
-from protocol.responder import Responder
-from protocol.transports.keys import KeyPair, new_pair, write_pair
-from referee.lobby.auth import Admission, KeyAuth
-from referee.lobby.keys import Book, allow, change, now, read, revoke
-from referee.lobby.limits import Allowances, Arrivals, network
-from referee.lobby.log import EventLog
-from referee.lobby.remote_bot import Lateness
-from referee.lobby.sessions import Bounds, Sessions
-from referee.lobby.socket import Cut
-from referee.play.clock import TimeControl
-from referee.play.engine import Engine
-from referee.play.match import Match, play_match
-from referee.play.setting import Setting, Timeouts
+from ggp.bots.random import make_choose
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Bot
+from ggp.engines.registry import Registry
+from ggp.engines.service import make_responder
+from ggp.engines.session import Session
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.records import Event, MatchEnded
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.referee.lobby.auth import Admission, KeyAuth
+from ggp.referee.lobby.keys import Book, allow, change, now, read, revoke
+from ggp.referee.lobby.limits import Allowances, Arrivals, network
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.remote_bot import Lateness
+from ggp.referee.lobby.sessions import Bounds, Sessions
+from ggp.referee.lobby.socket import Cut
+from ggp.referee.play.clock import TimeControl
+from ggp.referee.play.engine import Engine
+from ggp.referee.play.match import Match, play_match
+from ggp.referee.play.setting import Setting, Timeouts
 from tests.support.memory_lobby import open_lobby, until
 from tests.support.memory_match import MemoryPeer
 from tests.support.simulated_time import START, SimulatedLoop, run
@@ -270,7 +270,7 @@ async def test_a_message_without_an_end_is_ended() -> None:
 
 async def test_heartbeats_alone_do_not_end_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     came = 0
-    monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came)
+    monkeypatch.setattr("ggp.referee.lobby.socket.received", lambda descriptor: came)
     async with open_lobby() as it:
         bob = await it.seat("bob")
         for _ in range(500):  # checks
@@ -285,7 +285,7 @@ async def test_heartbeats_alone_do_not_end_a_connection(monkeypatch: pytest.Monk
 
 async def test_unfinished_messages_are_bounded_in_total(monkeypatch: pytest.MonkeyPatch) -> None:
     came: dict[int, int] = {}
-    monkeypatch.setattr("referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
+    monkeypatch.setattr("ggp.referee.lobby.socket.received", lambda descriptor: came.get(descriptor, 0))
     async with open_lobby() as it:
         seated = [await it.seat(name) for name in ("ann", "bob", "eve")]
         for number, connection in enumerate(it.router.by_route.values()):

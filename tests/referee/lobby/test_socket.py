@@ -12,7 +12,7 @@ import msgpack
 import pytest
 import zmq
 
-from referee.lobby.sessions import Bounds
+from ggp.referee.lobby.sessions import Bounds
 from tests.support.memory_lobby import MemoryLobby, open_lobby, until
 from tests.support.raw_zmtp import GREETING, MORE, Raw, command, frame, message, ready
 

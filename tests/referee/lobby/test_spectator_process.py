@@ -10,12 +10,12 @@ import msgpack
 import pytest
 import zmq
 
-from protocol.errors import AddressError
-from protocol.spectator_wire import MAX_TOPIC, PAGE, Request, read_request
-from protocol.transports.keys import new_pair
-from referee.background_tasks import Report
-from referee.lobby import spectators
-from referee.lobby.spectator_process import (
+from ggp.protocol.errors import AddressError
+from ggp.protocol.spectator_wire import MAX_TOPIC, PAGE, Request, read_request
+from ggp.protocol.transports.keys import new_pair
+from ggp.referee.background_tasks import Report
+from ggp.referee.lobby import spectators
+from ggp.referee.lobby.spectator_process import (
     OCTETS,
     PENDING,
     TOPIC_OCTETS,
@@ -24,8 +24,8 @@ from referee.lobby.spectator_process import (
     SpectatorServer,
     StoredRecords,
 )
-from referee.store.model import StoreError
-from referee.store.store import Store
+from ggp.referee.store.model import StoreError
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.memory_lobby import until
 from tests.support.spectator_publisher import KEY, events, fail, fields
@@ -115,7 +115,7 @@ async def test_a_connection_that_exceeds_a_limit_is_cut_and_others_are_not(
 
 @pytest.mark.parametrize("size", [2, MAX_TOPIC])
 async def test_topics_of_a_connection_are_bounded(clients: Clients, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr("referee.lobby.spectator_process.RATE", 1000.0)
+    monkeypatch.setattr("ggp.referee.lobby.spectator_process.RATE", 1000.0)
     server = clients.listen()
     most = min(TOPICS, TOPIC_OCTETS // size)
     topics = [b"%d" % number + b"a" * (size - 2) for number in range(10, 11 + most)]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from referee.lobby import spectators as module
-from referee.lobby.log import EventLog
-from referee.lobby.spectators import DROPPED, OPEN, SpectatorConfig, Spectators
+from ggp.referee.lobby import spectators as module
+from ggp.referee.lobby.log import EventLog
+from ggp.referee.lobby.spectators import DROPPED, OPEN, SpectatorConfig, Spectators
 from tests.support.memory_lobby import until
 from tests.support.spectator_publisher import KEY, events
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVarTuple, Unpack
 import pytest
 import zmq
 
-from protocol.errors import PeerTimeout
-from referee.lobby.zmq_io import Inbox, Reading, folder_of, socket_folder
+from ggp.protocol.errors import PeerTimeout
+from ggp.referee.lobby.zmq_io import Inbox, Reading, folder_of, socket_folder
 from tests.bench.lobby import idle
 
 Arguments = TypeVarTuple("Arguments")
@@ -156,7 +156,9 @@ def test_asyncio_timeout_ends_a_wait() -> None:
 
 def test_tasks_continue_in_the_order_of_their_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that come while tasks continue do not overtake earlier ones, in whatever order ZeroMQ returns them."""
-    monkeypatch.setattr("referee.lobby.zmq_io.TURN", 3600.0)  # a machine that halts must not end a turn in the middle
+    monkeypatch.setattr(
+        "ggp.referee.lobby.zmq_io.TURN", 3600.0
+    )  # a machine that halts must not end a turn in the middle
     answers, first, patience = 1000, 20, 20
     chance = random.Random(1)
 

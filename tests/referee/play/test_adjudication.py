@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import read_records
-from referee.match_words import translate
-from referee.play.adjudication import AdjudicationError, AdjudicationRule, Adjudicator
-from referee.play.analysis import read_analysis
+from ggp.protocol.records import read_records
+from ggp.referee.match_words import translate
+from ggp.referee.play.adjudication import AdjudicationError, AdjudicationRule, Adjudicator
+from ggp.referee.play.analysis import read_analysis
 from tests.support.cli import ggp
 
 LOST = AdjudicationRule.parse("resign", "winrate=0.02 plies=4 after=10")

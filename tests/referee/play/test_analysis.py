@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from protocol.records import MatchStarted, MovePlayed, Party
-from referee.play.analysis import NO_ANALYSIS, BotAnalysis, analysis_line, line_of, read_analysis, show_plies
+from ggp.protocol.records import MatchStarted, MovePlayed, Party
+from ggp.referee.play.analysis import NO_ANALYSIS, BotAnalysis, analysis_line, line_of, read_analysis, show_plies
 
 FULL = {"winrate": 0.531, "score": -2.5, "depth": 7, "visits": 800, "pv": ["D4", "E5"], "more": {"a": 1}}
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from protocol.connection import PeerRole
-from protocol.records import Diagnostics, MatchEnded, MatchStarted, MovePlayed, Party, Record
-from referee.archive.show import show
-from referee.play import process
-from referee.play.process import BotStderr, Process, ProcessLimits
-from referee.play.setting import Timeouts
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.records import Diagnostics, MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.referee.archive.show import show
+from ggp.referee.play import process
+from ggp.referee.play.process import BotStderr, Process, ProcessLimits
+from ggp.referee.play.setting import Timeouts
 from tests.support.cli import ggp
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot
 from tests.support.series import make_setup, play, script
@@ -115,7 +115,7 @@ def test_a_process_hands_on_all_that_it_writes(tmp_path: Path) -> None:
     code = "import sys; sys.stderr.write('a' * 200_000); sys.stderr.flush(); sys.stdin.readline()"
     lines = BotStderr("bot", ProcessLimits(stderr_folder=str(tmp_path)))
     process = Process((sys.executable, "-c", code), PeerRole.BOT, Timeouts(quit=0.5, grace=0.2), stderr=lines)
-    from protocol.transports.blocking import run_blocking
+    from ggp.protocol.transports.blocking import run_blocking
 
     run_blocking(process.stop())
     assert (tmp_path / "bot.log").read_text().count("a") == 200_000
@@ -129,7 +129,7 @@ def wrong(tmp_path: Path) -> str:
     """The mistake of the tutorial, which prints what it thinks."""
     path = tmp_path / "wrong.py"
     path.write_text(
-        "import sys\nfrom bots.sdk import run\n"
+        "import sys\nfrom ggp.bots.sdk import run\n"
         "def choose(position):\n"
         "    print('thinking of ply', position.ply, file=sys.stderr)\n"
         "    return 'A1'\n"

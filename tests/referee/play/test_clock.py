@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.play.clock import NO_LIMIT, ByoyomiClock, ControlKind, PeriodClock, TimeControl, ggp_clock
+from ggp.referee.play.clock import NO_LIMIT, ByoyomiClock, ControlKind, PeriodClock, TimeControl, ggp_clock
 
 TEXTS = [
     "10+0.1",

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import CommandFailed
-from protocol.responder import Handler
-from referee.play.clock import GTP, KATA, KGS, LIST, Clock, ClockCommand, ControlKind, TimeControl, tell
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Handler
+from ggp.referee.play.clock import GTP, KATA, KGS, LIST, Clock, ClockCommand, ControlKind, TimeControl, tell
 from tests.support import ROOT
 from tests.support.memory_match import MemoryMatch, plain
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from protocol.records import Event, Record, read_records
-from referee.archive.verify import main as main_verify
-from referee.ladder.config import read_ladder
-from referee.ladder.toml_file import ConfigError
-from referee.match_command import main
-from referee.play.bot_spec import BotSpec, WordError, read_bot
-from referee.play.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
-from referee.play.pool import SeriesReport, new_run
-from referee.play.record_file import Recorder
+from ggp.protocol.records import Event, Record, read_records
+from ggp.referee.archive.verify import main as main_verify
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.match_command import main
+from ggp.referee.play.bot_spec import BotSpec, WordError, read_bot
+from ggp.referee.play.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
+from ggp.referee.play.pool import SeriesReport, new_run
+from ggp.referee.play.record_file import Recorder
 from tests.support.codes import raises
 from tests.support.series import make_setup
 from tests.support.terminal import Terminal
@@ -108,18 +108,18 @@ def series(tmp_path: Path, game: str, one: str | BotSpec, two: str | BotSpec, *l
 SHOWN: list[str] = []  # of the series that was played last
 
 
-CHANGED = """from bots.sdk import Bot, Position
-import bots.sdk
+CHANGED = """from ggp.bots.sdk import Bot, Position
+import ggp.bots.sdk
 table = Bot.handlers
 def handlers(self):
     found = table(self)
     {}
     return found
 Bot.handlers = handlers
-bots.sdk.run(lambda position: position.legal_moves()[0], words=())
+ggp.bots.sdk.run(lambda position: position.legal_moves()[0], words=())
 """
 REFUSES = """import itertools
-    from protocol.errors import CommandFailed
+    from ggp.protocol.errors import CommandFailed
     undo, count = found["undo"], itertools.count()
     def once(arguments):
         if next(count) % 2: raise CommandFailed("cannot undo")
@@ -319,7 +319,7 @@ def test_lines_of_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def run(*arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "referee.cli", "match", *arguments]
+    command = [sys.executable, "-m", "ggp.referee.cli", "match", *arguments]
     return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
 
 

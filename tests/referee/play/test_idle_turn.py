@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from protocol.records import read_records
-from referee.play.idle_turn import ALLOWED, IdleWatch, watch_of
-from referee.sandbox.cgroups import BotGroups
-from referee.sandbox.levels import Sandbox
+from ggp.protocol.records import read_records
+from ggp.referee.play.idle_turn import ALLOWED, IdleWatch, watch_of
+from ggp.referee.sandbox.cgroups import BotGroups
+from ggp.referee.sandbox.levels import Sandbox
 from tests.support.cli import ggp
 
 MS = 1_000_000
@@ -91,7 +91,7 @@ THIEF = """
 import os, sys
 if os.fork() == 0:
     while True: pass
-os.execv(sys.executable, [sys.executable, "-m", "bots", "random"])
+os.execv(sys.executable, [sys.executable, "-m", "ggp.bots", "random"])
 """
 
 

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from engines.registry import Registry
-from engines.service import engine_handlers
-from engines.session import Session
-from protocol.channel import Transport
-from protocol.errors import CommandFailed
-from protocol.responder import Handler, Responder
-from referee.play.engine import GameRefused, parse_status
-from referee.play.outcome import CannotStart, EngineFailed, Termination
+from ggp.engines.registry import Registry
+from ggp.engines.service import engine_handlers
+from ggp.engines.session import Session
+from ggp.protocol.channel import Transport
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Handler, Responder
+from ggp.referee.play.engine import GameRefused, parse_status
+from ggp.referee.play.outcome import CannotStart, EngineFailed, Termination
 from tests.support.codes import raises
 from tests.support.memory_match import MemoryMatch, bot, plain
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.responder import Responder
-from referee.play.outcome import Termination
+from ggp.protocol.responder import Responder
+from ggp.referee.play.outcome import Termination
 from tests.support.memory_match import MemoryMatch, bot, plain
 
 GAME = "go size=3 komi=0.5 agreement=on"  # Black B2, White A1: A1 is dead if both say so

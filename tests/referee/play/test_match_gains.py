@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from engines.registry import Registry
-from engines.service import engine_handlers
-from engines.session import Session
-from protocol.connection import PeerRole
-from protocol.records import MovePlayed, Record
-from protocol.responder import Handler, Responder
-from referee.play.outcome import REPLAYS, WINDOW, CannotStart, Termination
-from referee.play.series import GameResult, SeriesTally
+from ggp.engines.registry import Registry
+from ggp.engines.service import engine_handlers
+from ggp.engines.session import Session
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.records import MovePlayed, Record
+from ggp.protocol.responder import Handler, Responder
+from ggp.referee.play.outcome import REPLAYS, WINDOW, CannotStart, Termination
+from ggp.referee.play.series import GameResult, SeriesTally
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot, refuse
 from tests.support.series import make_setup, play, script
 

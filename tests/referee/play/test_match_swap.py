@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engines.registry import GROUP
-from protocol.records import read_records
+from ggp.engines.registry import GROUP
+from ggp.protocol.records import read_records
 from tests.engines.test_registry import distribute
 from tests.support import ROOT
 from tests.support.cli import Ran, ggp

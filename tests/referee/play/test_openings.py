@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import read_records
-from referee.match_words import translate
-from referee.play.openings import BookError, OpeningBook, file_data, read_choice, shuffled
+from ggp.protocol.records import read_records
+from ggp.referee.match_words import translate
+from ggp.referee.play.openings import BookError, OpeningBook, file_data, read_choice, shuffled
 from tests.support.cli import ggp
 
 

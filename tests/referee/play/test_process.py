@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.connection import PeerRole
-from protocol.transports.blocking import run_blocking
-from referee.play.bot_spec import LaunchError, executable_hash, find_program
-from referee.play.process import Process
-from referee.play.setting import Timeouts
-from referee.sandbox.levels import Sandbox
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.play.bot_spec import LaunchError, executable_hash, find_program
+from ggp.referee.play.process import Process
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.sandbox.levels import Sandbox
 
 BUDGETS = Timeouts(quit=0.5, grace=0.2)
 SAY = "import sys, os, signal, time\n"
@@ -119,11 +119,11 @@ def test_what_it_started_in_its_group_goes_with_it() -> None:
 HIDER = """
 import os, sys
 sys.path[:0] = {path!r}
-from protocol.connection import PeerRole
-from protocol.transports.blocking import run_blocking
-from referee.play.setting import Timeouts
-from referee.play.process import Process
-from protocol.transports.subreaper import adopt_orphans
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.play.process import Process
+from ggp.protocol.transports.subreaper import adopt_orphans
 adopt_orphans()
 code = '''import os, sys, time
 if os.fork() == 0:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import MAX_RECORD_LINE, RecordError, read_records
-from protocol.safe_files import NEW
-from referee.archive.export import main as main_export
-from referee.archive.verify import main as main_verify
-from referee.play.record_file import Recorder, RecorderError
-from referee.records import remove_side_files, side_files
+from ggp.protocol.records import MAX_RECORD_LINE, RecordError, read_records
+from ggp.protocol.safe_files import NEW
+from ggp.referee.archive.export import main as main_export
+from ggp.referee.archive.verify import main as main_verify
+from ggp.referee.play.record_file import Recorder, RecorderError
+from ggp.referee.records import remove_side_files, side_files
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
 from tests.support.memory_match import MemoryMatch, bot
@@ -143,7 +143,7 @@ def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.slow
 def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "games"
-    words = [sys.executable, "-m", "referee.cli", *SERIES, "--games", "500", "--record", str(path)]
+    words = [sys.executable, "-m", "ggp.referee.cli", *SERIES, "--games", "500", "--record", str(path)]
     # 128 KiB in blocks of 512: room for some matches, however long the first is. SIGXFSZ is ignored by Python.
     limited = f"ulimit -f 256; exec {shlex.join(words)}"
     ran = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=180, check=False)
@@ -165,7 +165,7 @@ def test_ctrl_c_before_a_worker_has_begun_does_not_wait_for_its_match(tmp_path: 
 @pytest.mark.slow
 def test_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "games").write_bytes(whole())
-    words = [sys.executable, "-m", "referee.cli", "export", str(tmp_path / "games")]
+    words = [sys.executable, "-m", "ggp.referee.cli", "export", str(tmp_path / "games")]
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=180, check=False)
     assert (ran.returncode, ran.stderr) == (1, "ggp: cannot write the output: No space left on device\n")

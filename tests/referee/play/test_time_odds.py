@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from protocol.records import MatchStarted, Party, Record
-from protocol.responder import Responder
-from protocol.transports.blocking import run_blocking
-from referee.archive.export import sgf
-from referee.console.replay import _full_time
-from referee.lobby.spectator_process import RunningMatch
-from referee.play.clock import NO_LIMIT, MoveClock, TimeControl
-from referee.play.player import meet
-from referee.play.setting import Timeouts
-from referee.records import head
+from ggp.protocol.records import MatchStarted, Party, Record
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.archive.export import sgf
+from ggp.referee.console.replay import _full_time
+from ggp.referee.lobby.spectator_process import RunningMatch
+from ggp.referee.play.clock import NO_LIMIT, MoveClock, TimeControl
+from ggp.referee.play.player import meet
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.records import head
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot, plain
 
 GAME = "go size=9 komi=6.5"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.play.pool import LocalPool, NamelessContext, Tokens
-from referee.play.worker import CALLED_OFF, DROP, Batch, BatchResult, WorkerConfig, WorkerRegistry, mark
+from ggp.referee.play.pool import LocalPool, NamelessContext, Tokens
+from ggp.referee.play.worker import CALLED_OFF, DROP, Batch, BatchResult, WorkerConfig, WorkerRegistry, mark
 from tests.support.cli import wait_until
 from tests.support.raw_peer import RawPeer
 from tests.support.series import make_setup
@@ -21,9 +21,9 @@ import ctypes, operator, os, signal, sys, time
 from functools import partial
 
 sys.path[:0] = {path!r}
-from referee.play import process
-from referee.play.pool import LocalPool, WorkersLost
-from referee.play.worker import Batch, WorkerConfig
+from ggp.referee.play import process
+from ggp.referee.play.pool import LocalPool, WorkersLost
+from ggp.referee.play.worker import Batch, WorkerConfig
 from tests.support.series import make_setup
 
 def start(*arguments):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from referee.ratings.bradley_terry import MODELS, NO_TIES, RAO_KUPPER, Counts, OutcomeModel, Priors
-from referee.ratings.ratings import rate, worths
-from referee.ratings.scale import ELO, expected_share
+from ggp.referee.ratings.bradley_terry import MODELS, NO_TIES, RAO_KUPPER, Counts, OutcomeModel, Priors
+from ggp.referee.ratings.ratings import rate, worths
+from ggp.referee.ratings.scale import ELO, expected_share
 
 PLAIN = Priors(plain=True)
 PUDDINGS = """12 19 22 16 · 13 16 19 12 · 23 19 19 10 · 14 18 23 13 · 24 23 19 9 · 34 19 20 15 · 15 13 19 18

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from referee import rate_command
-from referee.control.control import CommandQueue
-from referee.control.handlers import QueryHandlers
-from referee.ladder import queries, views
-from referee.ladder.rating import rate_seats
-from referee.ladder.standings import make_fit, places
-from referee.ratings.scale import ELO
-from referee.store.model import PairScore, PoolEntry, PoolRow
+from ggp.referee import rate_command
+from ggp.referee.control.control import CommandQueue
+from ggp.referee.control.handlers import QueryHandlers
+from ggp.referee.ladder import queries, views
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.standings import make_fit, places
+from ggp.referee.ratings.scale import ELO
+from ggp.referee.store.model import PairScore, PoolEntry, PoolRow
 from tests.support.stores import Filled, entrant, ladder, scores
 
 Capture = pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ratings.bradley_terry import (
+from ggp.referee.ratings.bradley_terry import (
     DAVIDSON,
     MODELS,
     Counts,
@@ -21,8 +21,8 @@ from referee.ratings.bradley_terry import (
     Row,
     strong_components,
 )
-from referee.ratings.ratings import rate
-from referee.ratings.scale import ELO
+from ggp.referee.ratings.ratings import rate
+from ggp.referee.ratings.scale import ELO
 from tests.support.codes import raises
 
 PLAIN = Priors(plain=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.ratings.sprt import (
+from ggp.referee.ratings.sprt import (
     MODELS,
     PRESETS,
     Corridor,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from referee.ratings.spsa import Parameter, TunePlan, Tuning, Values, estimates, is_filled, moved, probe, written
+from ggp.referee.ratings.spsa import Parameter, TunePlan, Tuning, Values, estimates, is_filled, moved, probe, written
 
 X = Parameter("x", 2, 0, 20, 1)
 WHOLE = Parameter("n", 3, 0, 10, 1, whole=True)

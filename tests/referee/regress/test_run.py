@@ -10,15 +10,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from referee.play.bot_spec import read_bot
-from referee.regress import run as running
-from referee.regress.run import read_suite
+from ggp.referee.play.bot_spec import read_bot
+from ggp.referee.regress import run as running
+from ggp.referee.regress.run import read_suite
 from tests.support import TESTS
 from tests.support.cli import Ggp, Ran, ggp, wait_until
 
 pytestmark = pytest.mark.slow
 
-ENGINE = [sys.executable, "-P", "-m", "engines", "go", "size=5"]
+ENGINE = [sys.executable, "-P", "-m", "ggp.engines", "go", "size=5"]
 HOSTILE = """\
 import sys
 for line in sys.stdin:

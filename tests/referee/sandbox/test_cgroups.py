@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.sandbox.cgroups import remove_stale
-from referee.sandbox.machine import this_machine, try_places
+from ggp.referee.sandbox.cgroups import remove_stale
+from ggp.referee.sandbox.machine import this_machine, try_places
 from tests.support import ROOT
 from tests.support.cli import wait_until
 
@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("strict")]
 
 STOPPED = """
 import os, sys
-from referee.sandbox.levels import Sandbox
-from referee.sandbox.start import start
+from ggp.referee.sandbox.levels import Sandbox
+from ggp.referee.sandbox.start import start
 with open(os.devnull, "r+b", buffering=0) as null:
     child = start(("/bin/sleep", "600"), (null.fileno(),) * 3, environment={}, sandbox=Sandbox("default"))
 child.groups.freeze(True)

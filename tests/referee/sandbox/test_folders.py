@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.sandbox.folders import new_scratch, process_began, remove_folder, remove_stale_scratch
+from ggp.referee.sandbox.folders import new_scratch, process_began, remove_folder, remove_stale_scratch
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.sandbox.levels import Sandbox, SandboxError, read_allow
-from referee.sandbox.start import MOST_ENTRIES, readable
+from ggp.referee.sandbox.levels import Sandbox, SandboxError, read_allow
+from ggp.referee.sandbox.start import MOST_ENTRIES, readable
 
 
 def test_what_is_opened_is_one_of_five_things() -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from referee.sandbox import machine, start
-from referee.sandbox.levels import PROPERTIES, Sandbox, SandboxError
-from referee.sandbox.machine import Machine, check_level, describe, in_record, this_machine
-from referee.sandbox.spawn import StepFailed, guard_program, try_steps
-from referee.sandbox.start import run_confined
+from ggp.referee import sandbox
+from ggp.referee.sandbox import machine, start
+from ggp.referee.sandbox.levels import PROPERTIES, Sandbox, SandboxError
+from ggp.referee.sandbox.machine import Machine, check_level, describe, in_record, this_machine
+from ggp.referee.sandbox.spawn import StepFailed, guard_program, try_steps
+from ggp.referee.sandbox.start import run_confined
 
 PYTHON = (sys.executable, "-S", "-E", "-c")
 USE = "import ctypes, os, socket, subprocess, sys\nKCMP = 312 if os.uname().machine == 'x86_64' else 272\n"
@@ -152,9 +153,8 @@ def test_nothing_is_kept_where_nothing_is_offered() -> None:
 
 
 def test_a_missing_guard_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import referee.sandbox
 
-    monkeypatch.setattr(referee.sandbox, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(sandbox, "__path__", [str(tmp_path)])
     guard_program.cache_clear()
     try:
         with pytest.raises(

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from referee.sandbox import sources
-from referee.sandbox.levels import Level, Sandbox
-from referee.sandbox.machine import Machine
-from referee.sandbox.sources import Build, BuildOrder, Source, for_building, is_current, make, read_source
-from referee.sandbox.unpack import SourceRefused
+from ggp.referee.sandbox import sources
+from ggp.referee.sandbox.levels import Level, Sandbox
+from ggp.referee.sandbox.machine import Machine
+from ggp.referee.sandbox.sources import Build, BuildOrder, Source, for_building, is_current, make, read_source
+from ggp.referee.sandbox.unpack import SourceRefused
 from tests.support import ROOT
 from tests.support.archives import files, member, pack
 from tests.support.cli import wait_until
@@ -231,8 +231,8 @@ BUILDER = """\
 import json, subprocess, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from referee.sandbox.levels import Sandbox
-from referee.sandbox.sources import Source, make
+from ggp.referee.sandbox.levels import Sandbox
+from ggp.referee.sandbox.sources import Source, make
 from tests.referee.sandbox.test_sources import Runs
 print(make(Source(**json.loads(sys.argv[1])), Sandbox(), Runs()))
 """
@@ -296,7 +296,7 @@ def test_a_build_that_is_stopped_leaves_no_process_and_no_folder(tmp_path: Path)
 
 UNDIVIDED = """
 import os, sys
-from referee.sandbox import machine, sources, start
+from ggp.referee.sandbox import machine, sources, start
 here = machine.this_machine()
 lesser = machine.describe("", here.landlock, here.seccomp, 0, (), {})
 machine.this_machine = start.this_machine = lambda: lesser

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from referee.sandbox.levels import Sandbox
-from referee.sandbox.machine import this_machine
-from referee.sandbox.start import Finished, run_confined
+from ggp.referee.sandbox.levels import Sandbox
+from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.sandbox.start import Finished, run_confined
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -92,10 +92,10 @@ print(pid > 0, ctypes.get_errno())
 CONFINED = """
 import os, sys
 from pathlib import Path
-from protocol.transports.subreaper import adopt_orphans
-from referee.sandbox import start
-from referee.sandbox.levels import Sandbox
-from referee.sandbox.machine import describe, this_machine
+from ggp.protocol.transports.subreaper import adopt_orphans
+from ggp.referee.sandbox import start
+from ggp.referee.sandbox.levels import Sandbox
+from ggp.referee.sandbox.machine import describe, this_machine
 adopt_orphans()
 here = this_machine()
 if sys.argv[1] == "unfiltered":

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from referee.sandbox.steps import _open_parts
+from ggp.referee.sandbox.steps import _open_parts
 
 
 def test_a_folder_that_holds_more_is_shown_by_its_open_parts(tmp_path: Path) -> None:

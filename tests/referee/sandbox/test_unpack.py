@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.sandbox import unpack as unpacking
-from referee.sandbox.unpack import DEEPEST, TOO_MUCH, SourceRefused, digest_of, files_of, unpack
+from ggp.referee.sandbox import unpack as unpacking
+from ggp.referee.sandbox.unpack import DEEPEST, TOO_MUCH, SourceRefused, digest_of, files_of, unpack
 from tests.support.archives import files, member, pack
 
 

@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Table
 
-from referee.ladder.standings import BotScore
-from referee.store import schema
-from referee.store.counts import COLUMNS
-from referee.store.database import Database
-from referee.store.model import FormatKind, Locked, Pairing, PairScore, StoreError, UnplayablePair
-from referee.store.store import Store
+from ggp.referee.ladder.standings import BotScore
+from ggp.referee.store import schema
+from ggp.referee.store.counts import COLUMNS
+from ggp.referee.store.database import Database
+from ggp.referee.store.model import FormatKind, Locked, Pairing, PairScore, StoreError, UnplayablePair
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, pairings, scores
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from referee.store import database
-from referee.store.model import FormatKind, Locked, StoredFit, StoreError
-from referee.store.store import Store
+from ggp.referee.store import database
+from ggp.referee.store.model import FormatKind, Locked, StoredFit, StoreError
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, pairings
 
@@ -219,8 +219,8 @@ def _read_as_another_user(folder: Path) -> None:
         store.enrol(ladder())
     program = (
         "import os, sys, sqlite3\n"
-        "from referee.store.model import StoreError\n"
-        "from referee.store.store import Store\n"
+        "from ggp.referee.store.model import StoreError\n"
+        "from ggp.referee.store.store import Store\n"
         "import tests.support.stores\n"
         "if os.getuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "store = Store.open(sys.argv[1])\n"

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from referee.store import entries
-from referee.store.database import Database
-from referee.store.model import Locked
-from referee.store.schema import run_lock
-from referee.store.store import Store
+from ggp.referee.store import entries
+from ggp.referee.store.database import Database
+from ggp.referee.store.model import Locked
+from ggp.referee.store.schema import run_lock
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import ladder
 
 _TAKE = """
 import sys
-from referee.store.model import Locked
-from referee.store.store import Store
+from ggp.referee.store.model import Locked
+from ggp.referee.store.store import Store
 store = Store.open(sys.argv[1], create=True)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -180,7 +180,7 @@ def test_a_lock_that_a_full_disk_kept_is_free_after_the_process_ended(tmp_path: 
     url = f"sqlite:///{tmp_path}/club.db"
     takes = """
 import resource, sys
-from referee.store.store import Store
+from ggp.referee.store.store import Store
 with Store.open(sys.argv[1], create=True) as store:
     store.take_lock("run club.toml")
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from referee.store.model import FormatKind, Pair, Pairing, StoreError
-from referee.store.store import Store
+from ggp.referee.store.model import FormatKind, Pair, Pairing, StoreError
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, pool
 

@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from referee.store.model import GameRow, Pairing, StoreError
-from referee.store.store import Store
+from ggp.referee.store.model import GameRow, Pairing, StoreError
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import entrant, ladder, match, pool
 
@@ -77,7 +77,7 @@ def test_unknown_names_are_an_error_at_once(played: Store) -> None:
 
 def test_pages_are_joined(played: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(played.games(bot="ann"))
-    monkeypatch.setattr("referee.store.store._PAGE", 3)
+    monkeypatch.setattr("ggp.referee.store.store._PAGE", 3)
     assert list(played.games(bot="ann")) == whole
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from referee.ladder.standings import BotScore
-from referee.store.model import Drift, MisfitRow, StoredFit
-from referee.store.store import Store, read_remarks, write_remarks
+from ggp.referee.ladder.standings import BotScore
+from ggp.referee.store.model import Drift, MisfitRow, StoredFit
+from ggp.referee.store.store import Store, read_remarks, write_remarks
 from tests.support.stores import entrant, ladder, match, pairings, scores
 
 BARE = StoredFit(pool=1, games=10, model="davidson", advantage=1.5, advantage_se=0.5, tie=0.25)

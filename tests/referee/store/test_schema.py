@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, inspect, text
 
-from referee.store import database as migrations
-from referee.store.database import NEWEST, OLDEST, STEPS, Database, migrate, version_of
-from referee.store.model import Locked, StoreError, TooNew
-from referee.store.schema import endings, meta, metadata
-from referee.store.store import Store
+from ggp.referee.store import database as migrations
+from ggp.referee.store.database import NEWEST, OLDEST, STEPS, Database, migrate, version_of
+from ggp.referee.store.model import Locked, StoreError, TooNew
+from ggp.referee.store.schema import endings, meta, metadata
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, pairings
 
@@ -112,7 +112,7 @@ def test_a_failed_step_changes_nothing(url: str) -> None:
 def test_no_tables_are_changed_under_a_running_ladder(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(url, create=True) as store:
         store.take_lock("run")
-        monkeypatch.setattr("referee.store.store.NEWEST", NEWEST + 1)
+        monkeypatch.setattr("ggp.referee.store.store.NEWEST", NEWEST + 1)
         monkeypatch.setattr(migrations, "NEWEST", NEWEST + 1)
         monkeypatch.setattr(migrations, "STEPS", (*STEPS, _next))
         with raises(Locked, "store-locked"):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder.jobs import PairsUnderWay
-from referee.play.bot_spec import BotSpec
-from referee.store import entries
-from referee.store.model import (
+from ggp.referee.ladder.jobs import PairsUnderWay
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.store import entries
+from ggp.referee.store.model import (
     FitRow,
     FormatKind,
     Pair,
@@ -22,7 +22,7 @@ from referee.store.model import (
     StoreEvent,
     UnplayablePair,
 )
-from referee.store.store import Store
+from ggp.referee.store.store import Store
 from tests.support.codes import raises
 from tests.support.stores import BOTS, entrant, ladder, match, pairings, pool
 

@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.transports.transcript import read_lines
+from ggp.protocol.transports.transcript import read_lines
 from tests.support import ROOT
 from tests.support.cli import ggp, wait_until
 
 pytestmark = pytest.mark.slow
 
-TAP = [sys.executable, "-m", "referee.cli", "tap"]
+TAP = [sys.executable, "-m", "ggp.referee.cli", "tap"]
 PATIENCE = 60
 
 
@@ -272,7 +272,7 @@ def test_behind_a_terminal(tmp_path: Path) -> None:
 
 def test_missing_descriptors_are_no_trouble(tmp_path: Path) -> None:
     record = tmp_path / "x.log"
-    line = f'"{sys.executable}" -m referee.cli tap -o "{record}" echo said <&- 2>&-'
+    line = f'"{sys.executable}" -m ggp.referee.cli tap -o "{record}" echo said <&- 2>&-'
     done = subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, timeout=PATIENCE, cwd=ROOT)
     assert (done.returncode, done.stdout) == (0, b"said\n")
 

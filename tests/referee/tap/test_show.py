@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from protocol.channel import Channel
-from protocol.connection import PeerRole
-from protocol.messages import Reply
-from protocol.regression import RegressionVerdict, judge, parse
-from protocol.transports.blocking import run_blocking
-from protocol.transports.transcript import Replay
-from referee.tap.recording import BadRecording, read_sessions
-from referee.tap.show import statistics
+from ggp.protocol.channel import Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.messages import Reply
+from ggp.protocol.regression import RegressionVerdict, judge, parse
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.transcript import Replay
+from ggp.referee.tap.recording import BadRecording, read_sessions
+from ggp.referee.tap.show import statistics
 from tests.support.cli import ggp
 
 HEAD = '# ggp tap 1 2026-01-31T12:00:00.000000+00:00 100.000000 ["./bot"]\n'
@@ -112,7 +112,7 @@ BOT = "import sys; sys.stdin.read()"
 @pytest.mark.slow
 def test_a_tapped_bot_plays_a_match(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
-    bot = f'"{sys.executable}" -m referee.cli tap -o "{path}" -- "{sys.executable}" -m bots random'
+    bot = f'"{sys.executable}" -m ggp.referee.cli tap -o "{path}" -- "{sys.executable}" -m ggp.bots random'
     ran = ggp("match", "yugo,size=3", f"tapped={bot}", "random", "--games", "2", "--quiet")
     assert ran.status == 0, ran.err
     names = {pair.name for session in read_sessions(path) for pair in session.pairs if pair.reply and pair.reply.ok}

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import Record
-from referee.ladder.bot_and_pair import run_bot, run_pair
-from referee.ladder.queries import read_one, standings_json
-from referee.ladder.views import run_events, run_games
-from referee.play.bot_spec import read_engine
-from referee.records import live_path
-from referee.store import database
-from referee.web import answers, ladder_routes
-from referee.web import site as site_module
-from referee.web.app import make_app
-from referee.web.boards import BoardError, BoardPool
-from referee.web.follow import Follower
-from referee.web.guard import Guard
-from referee.web.site import Site
+from ggp.protocol.records import Record
+from ggp.referee.ladder.bot_and_pair import run_bot, run_pair
+from ggp.referee.ladder.queries import read_one, standings_json
+from ggp.referee.ladder.views import run_events, run_games
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.records import live_path
+from ggp.referee.store import database
+from ggp.referee.web import answers, ladder_routes
+from ggp.referee.web import site as site_module
+from ggp.referee.web.app import make_app
+from ggp.referee.web.boards import BoardError, BoardPool
+from ggp.referee.web.follow import Follower
+from ggp.referee.web.guard import Guard
+from ggp.referee.web.site import Site
 from tests.support.cli import wait_until
 from tests.support.sample_records import CUT_OFF
 from tests.support.stores import Filled, a_season, entrant, ladder, match, real_setup
@@ -108,7 +108,7 @@ def test_every_link_of_every_page_leads_to_a_page(site: Guard) -> None:
 
 
 def test_the_json_of_a_page_is_that_of_the_command(site: Guard, filled: Filled) -> None:
-    from referee.ladder.queries import read_standings
+    from ggp.referee.ladder.queries import read_standings
 
     (pool,) = filled.store.pools()
     expected = json.loads(json.dumps(standings_json(read_standings(filled.store, pool))))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from protocol.records import MatchStarted, MovePlayed, Party
-from referee.play.bot_spec import read_engine
-from referee.web.boards import BoardError, BoardPool
+from ggp.protocol.records import MatchStarted, MovePlayed, Party
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.web.boards import BoardError, BoardPool
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -91,7 +91,7 @@ def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
 
 
 def test_each_game_has_its_engine() -> None:
-    own = read_engine(f"{sys.executable} {ROOT / 'engines/examples/connect4.py'}")
+    own = read_engine(f"{sys.executable} {ROOT / 'ggp/engines/examples/connect4.py'}")
     boards = BoardPool(read_engine(None), {"connect4": own}, processes=1)
     four, moves = started("connect4", width="4"), plies((("black", "D"), ("white", "D")))
     for _ in range(2):

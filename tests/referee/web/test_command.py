@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from referee.records import live_path
-from referee.store.store import Store
+from ggp.referee.records import live_path
+from ggp.referee.store.store import Store
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.sample_records import CUT_OFF
 from tests.support.stores import Filled, a_season

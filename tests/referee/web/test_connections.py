@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from referee.web import connections
-from referee.web.guard import MAX_HEADERS, Guard, Message
+from ggp.referee.web import connections
+from ggp.referee.web.guard import MAX_HEADERS, Guard, Message
 from tests.support.cli import wait_until
 
 pytestmark = pytest.mark.slow

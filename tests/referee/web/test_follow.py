@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from protocol.records import Record
-from referee.web import follow
-from referee.web.follow import Follower
-from referee.web.site import LiveSource
+from ggp.protocol.records import Record
+from ggp.referee.web import follow
+from ggp.referee.web.follow import Follower
+from ggp.referee.web.site import LiveSource
 from tests.support.sample_records import CUT_OFF, END, PLIES, RECORD, START
 
 

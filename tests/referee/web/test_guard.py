@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from referee.web import guard
-from referee.web.guard import Guard, Message
+from ggp.referee.web import guard
+from ggp.referee.web.guard import Guard, Message
 from tests.support.web_site import asked
 
 

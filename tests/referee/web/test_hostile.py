@@ -13,17 +13,17 @@ from urllib.parse import urljoin
 import pytest
 from msgspec.structs import replace as changed
 
-from protocol.drawing import svg
-from protocol.drawing.scene import read_scene
-from protocol.records import Chain, Diagnostics, Event, Record, read_records
-from referee.play.bot_spec import read_engine
-from referee.play.engine import Status
-from referee.store.model import FinishedGame
-from referee.web.app import make_app
-from referee.web.boards import BoardPool, BoardView
-from referee.web.follow import Follower
-from referee.web.guard import Guard
-from referee.web.site import Site
+from ggp.protocol.drawing import svg
+from ggp.protocol.drawing.scene import read_scene
+from ggp.protocol.records import Chain, Diagnostics, Event, Record, read_records
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.play.engine import Status
+from ggp.referee.store.model import FinishedGame
+from ggp.referee.web.app import make_app
+from ggp.referee.web.boards import BoardPool, BoardView
+from ggp.referee.web.follow import Follower
+from ggp.referee.web.guard import Guard
+from ggp.referee.web.site import Site
 from tests.support.stores import Filled, a_season, entrant, ladder, match, pool
 from tests.support.web_site import asked
 

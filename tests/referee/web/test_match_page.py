@@ -5,10 +5,10 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from protocol.records import MovePlayed, Record
-from referee.web.match_page import colours, in_words, match_page, position, read_analysis, score_table
-from referee.web.overlays import cell_finder, with_overlays
-from referee.web.site import Delay
+from ggp.protocol.records import MovePlayed, Record
+from ggp.referee.web.match_page import colours, in_words, match_page, position, read_analysis, score_table
+from ggp.referee.web.overlays import cell_finder, with_overlays
+from ggp.referee.web.site import Delay
 from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START
 
 CELLS = {"A1": (0.0, 0.0), "B1": (40.0, 0.0), "1,-1": (0.0, 40.0), "2,-1": (40.0, 40.0)}

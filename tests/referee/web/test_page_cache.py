@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from referee.web.guard import App, Message, Receive, Scope, Send
-from referee.web.page_cache import PageCache
+from ggp.referee.web.guard import App, Message, Receive, Scope, Send
+from ggp.referee.web.page_cache import PageCache
 from tests.support.web_site import asked
 
 
@@ -114,7 +114,7 @@ def test_a_page_is_made_once_for_all_who_ask_at_once() -> None:
 
 
 def test_old_pages_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.web.page_cache._BYTES", 100)
+    monkeypatch.setattr("ggp.referee.web.page_cache._BYTES", 100)
     pages = Pages()
     for number in range(50):
         asked(pages.cache, f"/games?before={number}")

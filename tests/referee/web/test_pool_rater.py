@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from referee.ladder import standings
-from referee.ladder.bot_and_pair import pair_json, read_duel
-from referee.ladder.queries import PoolSummary, read_standings, standings_json
-from referee.ladder.standings import RatedLater
-from referee.store.model import StoreError
-from referee.web import pool_rater
-from referee.web.pool_rater import PoolRater
+from ggp.referee.ladder import standings
+from ggp.referee.ladder.bot_and_pair import pair_json, read_duel
+from ggp.referee.ladder.queries import PoolSummary, read_standings, standings_json
+from ggp.referee.ladder.standings import RatedLater
+from ggp.referee.store.model import StoreError
+from ggp.referee.web import pool_rater
+from ggp.referee.web.pool_rater import PoolRater
 from tests.support.stores import Filled, a_season
 
 

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
-from referee.ladder.queries import Curve
-from referee.ladder.standings import BotScore, RankedPlace
-from referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
-from referee.web.pages import file_of, render_plot
-from referee.web.plots import llr_plot, rating_plot, ticks
-from referee.web.report import main
+from ggp.protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
+from ggp.referee.ladder.queries import Curve
+from ggp.referee.ladder.standings import BotScore, RankedPlace
+from ggp.referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
+from ggp.referee.web.pages import file_of, render_plot
+from ggp.referee.web.plots import llr_plot, rating_plot, ticks
+from ggp.referee.web.report import main
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, match, pool, real_setup
 
 HOSTILE = ("<script>alert(1)</script>", "a&b\"'>", "[red]x[/]", "囲碁", "../../evil", "index", "CON.html", "ann")

@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from starlette.routing import Mount, Route
 
-from protocol.transports.lobby_dial import LobbyLink
-from referee.play.bot_spec import read_engine
-from referee.web import guard, seats
-from referee.web.app import make_app, site_routes
-from referee.web.boards import BoardError, BoardPool, BoardView
-from referee.web.follow import Follower
-from referee.web.guard import Guard
-from referee.web.seats import Seats
-from referee.web.site import Site
+from ggp.protocol.transports.lobby_dial import LobbyLink
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.web import guard, seats
+from ggp.referee.web.app import make_app, site_routes
+from ggp.referee.web.boards import BoardError, BoardPool, BoardView
+from ggp.referee.web.follow import Follower
+from ggp.referee.web.guard import Guard
+from ggp.referee.web.seats import Seats
+from ggp.referee.web.site import Site
 from tests.support.stores import Filled, a_season, entrant, ladder, real_setup
 from tests.support.web_site import WebAnswer, answered
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from protocol.responder import Responder
-from protocol.transports.lobby_dial import LobbyLink
-from referee.web import seat as seat_module
-from referee.web.seat import NotNow, Seat, SeatPhase
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.lobby_dial import LobbyLink
+from ggp.referee.web import seat as seat_module
+from ggp.referee.web.seat import NotNow, Seat, SeatPhase
 
 
 class Heard:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from referee.web import seat_page
-from referee.web.overlays import cell_finder
-from referee.web.seat_page import narrowed
+from ggp.referee.web import seat_page
+from ggp.referee.web.overlays import cell_finder
+from ggp.referee.web.seat_page import narrowed
 
 SQUARE = frozenset({"A1", "A11", "B1", "D5", "D6", "D7"})
 HEX = frozenset({"0,-1", "1,-1", "0,0", "-1,0", "1,0"})

@@ -15,18 +15,18 @@ import pytest
 from msgspec import structs
 from starlette.routing import Route
 
-from protocol.records import Record, read_records
-from protocol.transports.lobby_dial import LobbyLink
-from referee.ladder.jobs import pair_name
-from referee.play.bot_spec import read_engine
-from referee.records import live_path
-from referee.web import guard, ladder_routes, seats
-from referee.web.app import make_app, site_routes
-from referee.web.boards import BoardPool
-from referee.web.follow import Follower
-from referee.web.guard import Guard
-from referee.web.seats import Seats
-from referee.web.site import Delay, Site, place_of
+from ggp.protocol.records import Record, read_records
+from ggp.protocol.transports.lobby_dial import LobbyLink
+from ggp.referee.ladder.jobs import pair_name
+from ggp.referee.play.bot_spec import read_engine
+from ggp.referee.records import live_path
+from ggp.referee.web import guard, ladder_routes, seats
+from ggp.referee.web.app import make_app, site_routes
+from ggp.referee.web.boards import BoardPool
+from ggp.referee.web.follow import Follower
+from ggp.referee.web.guard import Guard
+from ggp.referee.web.seats import Seats
+from ggp.referee.web.site import Delay, Site, place_of
 from tests.referee.web.test_app import TEST_FILE, page
 from tests.referee.web.test_routes import QuietOrders
 from tests.support.stores import Filled, a_season, ladder, match, pool

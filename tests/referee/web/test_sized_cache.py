@@ -1,6 +1,6 @@
 """A cache that is bounded by bytes."""
 
-from referee.web.sized_cache import SizedCache
+from ggp.referee.web.sized_cache import SizedCache
 
 
 def test_what_was_used_longest_ago_makes_room() -> None:

@@ -1,8 +1,0 @@
-"""`python -m engines`: the same as `ggp engine`."""
-
-import sys
-
-from engines.command import main
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

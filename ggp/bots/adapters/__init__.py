@@ -1,0 +1,14 @@
+"""Bots for agents of other kinds: engines of UCI, language models. Their packages are extras, loaded when used."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from ggp.engines.game import OptionError
+
+
+def load(bot: str, module: str, package: str) -> ModuleType:
+    """The module of an optional package. Raises OptionError with what to install; what else it raises is its own."""
+    if find_spec(module) is None:
+        raise OptionError(f"{bot}: {module} is not installed: pip install {package}")
+    return import_module(module)

@@ -1,0 +1,185 @@
+"""A seat that an agent sits in from another thread: it asks when it likes, and the bot waits for its move.
+
+The bot's thread has the engine's position only while it waits in `choose`; then the agent's may use it, one call at a
+time. Between its turns an agent sees the position as it was when it was last asked.
+"""
+
+import threading
+import time
+from typing import Any, NamedTuple
+
+from ggp.bots.adapters.prompts import position_text
+from ggp.bots.adapters.turn import fit, seconds_of
+from ggp.bots.sdk import NoMove, Position
+
+LONGEST_WAIT = 50.0  # seconds of one wait_for_turn: clients give a call up after a minute
+_GRACE = 2.0  # seconds beyond its clock, after which the game is lost in any case
+_MOST_KEPT = 100  # calls of one turn
+
+
+class SeatError(Exception):
+    """What the agent asked for cannot be; str() tells it what to do."""
+
+
+class _Turn(NamedTuple):
+    position: Position
+    kept: dict[str, Any]
+    began: float
+
+
+class AgentSeat:
+    """The bot's side is `choose` and `told`; all other methods are the agent's, from any thread."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._turn: _Turn | None = None
+        self._move = ""
+        self._seen = ""  # the position of the last turn, in words
+        self._legal: list[str] = []
+        self._rules = ""
+        self._game = ""
+        self._result = ""
+        self._unheard = ""  # how a game ended, until the agent has heard it
+        self._gone = ""  # why no agent will move any more
+
+    # -- the bot's side
+
+    def told(self, command: str, words: str) -> None:
+        """A game begins (`ggp-new`) or is over (`ggp-result`)."""
+        with self._changed:
+            if command == "ggp-new":
+                self._game, self._result, self._seen, self._legal, self._rules = words, "", "", [], ""
+            else:
+                self._result = words
+                self._unheard = f"The game is over: {words}"
+            self._changed.notify_all()
+
+    def choose(self, position: Position) -> str:
+        """The agent's move. Raises NoMove where it makes none in time, or has gone."""
+        kept: dict[str, Any] = {"model": "mcp", "answers": []}
+        position.analysis = kept
+        deadline = time.monotonic() + seconds_of(position, _GRACE)
+        with self._changed:
+            self._seen, self._legal = position_text(position), position.legal_moves()
+            self._rules = position.rules
+            self._move, self._turn = "", _Turn(position, kept, time.monotonic())
+            self._changed.notify_all()
+            try:
+                while not self._move:
+                    if self._gone:
+                        raise NoMove(self._gone)
+                    if not self._changed.wait(deadline - time.monotonic()) and time.monotonic() >= deadline:
+                        raise NoMove("the agent made no move in time")
+                return self._move
+            finally:
+                self._turn = None
+                fit(kept)
+
+    def linger(self, seconds: float) -> None:
+        """Wait until the agent has heard how the game ended, at most so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._unheard or bool(self._gone), seconds)
+
+    def close(self, reason: str) -> None:
+        """The agent has gone: no move comes any more."""
+        with self._changed:
+            self._gone = reason
+            self._changed.notify_all()
+
+    # -- the agent's side
+
+    def rules(self) -> str:
+        """The rules of the game at hand, and its options."""
+        with self._changed:
+            self._need_game()
+            return f"The game: {self._game}\n\n{self._rules}" if self._rules else self._none_yet()
+
+    def position(self) -> str:
+        """The position of this turn, or of the last one."""
+        with self._changed:
+            self._need_game()
+            if self._result:
+                return f"{self._end()}\n\nYour last position:\n{self._seen}"
+            if self._turn is None:
+                return f"{self._none_yet()}\n\nYour last position:\n{self._seen}" if self._seen else self._none_yet()
+            return self._seen
+
+    def legal_moves(self) -> list[str]:
+        """Those of this turn. Raises SeatError between turns."""
+        with self._changed:
+            self._need_turn()
+            return self._legal
+
+    def why_illegal(self, move: str) -> str:
+        """The engine's reason, "" for a legal move. Raises SeatError between turns."""
+        with self._changed:
+            return self._need_turn().position.why_illegal(move.strip())
+
+    def play(self, move: str) -> str:
+        """Raises SeatError for an illegal move, with the engine's reason, and between turns."""
+        word = move.strip()
+        with self._changed:
+            turn = self._need_turn()
+            reason = "resign has a tool of its own" if word.lower() == "resign" else turn.position.why_illegal(word)
+            self._keep(turn, word, reason)
+            if reason:
+                raise SeatError(f"{word[:80]} is illegal: {reason}")
+            return self._answer(word)
+
+    def resign(self) -> str:
+        """Raises SeatError between turns."""
+        with self._changed:
+            self._keep(self._need_turn(), "resign", "")
+            return self._answer("resign")
+
+    def wait_for_turn(self, seconds: float = LONGEST_WAIT) -> str:
+        """Returns when it is the agent's turn, or a game is over, or after so many seconds; says which. The end of each
+        game is said once."""
+        with self._changed:
+            self._changed.wait_for(self._has_news, max(0.0, min(seconds, LONGEST_WAIT)))
+            if said := self._unheard:
+                self._heard()
+                return said
+            if self._turn and not self._move:
+                return f"It is your turn.\n\n{self._seen}"
+            return self._gone or "It is not your turn yet: call wait_for_turn again."
+
+    def result(self) -> str:
+        """How the game ended, or that it goes on."""
+        with self._changed:
+            self._need_game()
+            self._heard()
+            return self._end() if self._result else "The game goes on."
+
+    def _has_news(self) -> bool:
+        return bool(self._unheard or self._gone or (self._turn and not self._move))
+
+    def _heard(self) -> None:
+        self._unheard = ""
+        self._changed.notify_all()
+
+    def _need_game(self) -> None:
+        if not self._game:
+            raise SeatError("no game has begun yet: call wait_for_turn")
+
+    def _need_turn(self) -> _Turn:
+        if self._turn is None or self._move:
+            raise SeatError(self._end() if self._result else "it is not your turn: call wait_for_turn")
+        return self._turn
+
+    def _none_yet(self) -> str:
+        return "It is not your turn: call wait_for_turn."
+
+    def _end(self) -> str:
+        return f"The game is over: {self._result}"
+
+    def _answer(self, word: str) -> str:
+        self._move = word
+        self._changed.notify_all()
+        return f"{word} is your move. Call wait_for_turn for the next."
+
+    def _keep(self, turn: _Turn, word: str, reason: str) -> None:
+        if len(turn.kept["answers"]) < _MOST_KEPT:
+            ms = int((time.monotonic() - turn.began) * 1000)
+            illegal = {"illegal": reason[:300]} if reason else {}
+            turn.kept["answers"].append({"named": word[:200], "ms": ms, **illegal})

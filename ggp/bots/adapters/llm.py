@@ -1,0 +1,158 @@
+"""`ggp bot llm --model NAME --url BASE`: a language model behind an OpenAI-compatible endpoint, in every game.
+
+It plays what the model names and nothing else. What was asked and answered is the analysis of the move.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ggp.bots.adapters.answers import read_answer
+from ggp.bots.adapters.endpoint import Endpoint, EndpointFailed, ModelAnswer, is_loopback
+from ggp.bots.adapters.llm_words import FLAGS, LlmWords, read_words
+from ggp.bots.adapters.pictures import check_pictures
+from ggp.bots.adapters.prompts import position_prompt, refusal_prompt, system_prompt
+from ggp.bots.adapters.turn import fit, seconds_of
+from ggp.bots.sdk import NoMove, Position, run
+from ggp.engines.game import Option
+
+OPTIONS: tuple[Option, ...] = ()
+WORDS = "--model NAME --url BASE [OPTION …]"
+FLAG_LINES = "".join(f"  {f'{name} {value}':28}{text}\n" for name, (value, text) in FLAGS.items())
+HELP = f"""
+The model reads the rules, the board and the moves so far, and names its move. An illegal answer goes back to it with
+the engine's reason. No answer becomes a move that it does not name: without one the game is lost.
+
+{FLAG_LINES}
+docs/how-to/rate-language-models.md has the whole way.
+"""
+read_command = read_words
+_SPARE = 0.15  # seconds of the clock that are kept for the way back
+_MOST_ECHO = 4000  # characters of its own answer that a model reads again
+
+
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+    """Serve stdin with the model of the words. Raises OptionError."""
+    said = read_words(words)
+    if said.board != "text":
+        check_pictures()
+    body = {"model": said.model, **({} if said.temperature is None else {"temperature": said.temperature}), **said.send}
+    if said.max_tokens:
+        body["max_tokens"] = said.max_tokens
+    endpoint = Endpoint(said.url, body, said.key(), said.per_minute)
+    if said.key_env:
+        os.environ.pop(said.key_env, None)  # no program that this one starts has it
+    if said.key_env and said.url.startswith("http:") and not is_loopback(said.url):
+        print(f"llm: the key goes over the network in clear: write {said.url} with https", file=sys.stderr)
+    bot = ModelBot(said, endpoint)
+    try:
+        run(bot.choose, name=f"llm {said.model}", analysis=True, told=bot.told, engine=engines, words=())
+    finally:
+        endpoint.close()
+
+
+class ModelBot:
+    """Chooses the model's moves."""
+
+    def __init__(self, said: LlmWords, endpoint: Endpoint) -> None:
+        self._said, self._endpoint = said, endpoint
+        self._spent = 0.0  # in all games
+        self._tokens = 0  # in this game
+        self._system = ""  # what the model reads of this game; "" until its first move
+
+    def told(self, command: str, words: str) -> None:
+        """A game begins or is over."""
+        self._tokens, self._system = 0, ""
+
+    def choose(self, position: Position) -> str:
+        """The move that the model names. Raises NoMove."""
+        deadline = time.monotonic() + seconds_of(position, -_SPARE)
+        said = self._said
+        kept: dict[str, Any] = {"model": said.model, "legal": said.legal, "board": said.board, "answers": []}
+        position.analysis = kept
+        if not self._system:
+            self._system = kept["system"] = system_prompt(position)
+        try:
+            return self._name_move(position, kept, deadline)
+        finally:
+            fit(kept)
+
+    def _name_move(self, position: Position, kept: dict[str, Any], deadline: float) -> str:
+        said = self._said
+        legal = position.legal_moves()
+        left = max(0, said.tokens_per_game - self._tokens) if said.tokens_per_game else None
+        prompt = position_prompt(position, said.legal, said.board, left)
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": self._system},
+            {"role": "user", "content": prompt.content},
+        ]
+        asked: dict[str, Any] = {**prompt.said}
+        reason = ""
+        for _ in range(said.retries + 1):
+            kept["answers"].append(asked)
+            began = time.monotonic()
+            try:
+                answer = self._ask(messages, deadline - began)
+            except EndpointFailed as failed:
+                self._spend(failed.lost, 0)
+                asked |= {"lost": failed.lost} if failed.lost else {}
+                asked["failed"], asked["tries"] = str(failed), failed.tries
+                raise NoMove(str(failed)) from None
+            named = read_answer(answer.text, legal, answer.cut)
+            asked |= self._account(answer, began)
+            if named.word:
+                asked["named"] = named.word[:200]
+            if named.word.lower() == "resign":
+                return "resign"
+            reason = named.problem or position.why_illegal(named.word)
+            if not reason:
+                return named.word
+            asked["illegal" if named.word else "unreadable"] = reason[:300]
+            refusal = refusal_prompt(named.word, reason)
+            messages.append({"role": "assistant", "content": answer.text[-_MOST_ECHO:].strip() or "(no text)"})
+            messages.append({"role": "user", "content": refusal})
+            asked = {"prompt": refusal}
+        if said.give_up == "resign":
+            return "resign"
+        count = said.retries + 1
+        raise NoMove(f"no legal move in {count} answer{'s' if count > 1 else ''}; of the last: {reason}")
+
+    def _ask(self, messages: Sequence[Mapping[str, Any]], seconds: float) -> ModelAnswer:
+        """Raises EndpointFailed, also where a budget is used up."""
+        said, more = self._said, {}
+        if said.tokens_per_game:
+            left = said.tokens_per_game - self._tokens
+            if left <= 0:
+                raise EndpointFailed(f"the {said.tokens_per_game} tokens of the game are used up")
+            if said.max_tokens:  # many endpoints refuse more than their model can write, some any limit
+                more["max_tokens"] = min(left, said.max_tokens)
+        if said.budget and self._spent >= said.budget:
+            raise EndpointFailed(f"the budget of {said.budget:g} is used up")
+        if seconds <= 0:
+            raise EndpointFailed("no time is left for another answer")
+        return self._endpoint.ask(messages, seconds, said.seconds, **more)
+
+    def _spend(self, tokens_in: int, tokens_out: int) -> float:
+        """What they cost."""
+        self._tokens += tokens_in + tokens_out
+        cost = self._said.cost(tokens_in, tokens_out)
+        self._spent += cost
+        return cost
+
+    def _account(self, answer: ModelAnswer, began: float) -> dict[str, Any]:
+        """What a record keeps of an answer."""
+        self._spend(answer.lost, 0)
+        cost = self._spend(answer.tokens_in, answer.tokens_out)
+        return {
+            "answer": answer.text,
+            "tokens_in": answer.tokens_in,
+            "tokens_out": answer.tokens_out,
+            "ms": int((time.monotonic() - began) * 1000),
+            "tries": answer.tries,
+            **({"estimated": True} if answer.estimated else {}),
+            **({"lost": answer.lost} if answer.lost else {}),
+            **({"cut": True} if answer.cut else {}),
+            **({"cost": round(cost, 9)} if self._said.price else {}),
+        }

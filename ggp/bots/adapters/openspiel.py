@@ -1,0 +1,161 @@
+"""`ggp bot openspiel --agent mcts:1000`: any bot of OpenSpiel, `pyspiel.Bot`, at the games of `ggp engine openspiel`.
+
+`--agent module:make_bot` calls `make_bot(game, player)` of that module, found as Python finds it from the current
+folder, for each game and player; the bot hears of the other's actions (`inform_action`) and is asked by `step`.
+"""
+
+import contextlib
+import os
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ggp.bots.adapters import load
+from ggp.bots.options import flags_in, parse_options
+from ggp.bots.position import Position
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import run
+from ggp.engines.game import Option, OptionError
+
+OPTIONS: tuple[Option, ...] = (Option("seed", "int", "0", "0..1000000000"),)
+FLAGS = ("--agent",)
+WORDS = "[--agent AGENT] [name=value …]"
+HELP = """
+AGENT is one of
+  mcts:N                 OpenSpiel's tree search with N simulations a move (the default: mcts:1000)
+  random                 OpenSpiel's random bot
+  MODULE:FUNCTION        your own: FUNCTION(game, player) of the Python module MODULE gives a pyspiel.Bot
+"""
+_MEMORY = 256  # MB for the tree of mcts
+_MOST = 10_000_000  # simulations
+_MCTS = re.compile(r"mcts(?::([0-9]{1,8}))?")
+_OWN = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+
+Make = Callable[[Any, int, int], Any]
+"""(pyspiel.Game, player, seed) -> pyspiel.Bot."""
+
+
+class AgentWords(NamedTuple):
+    """What the command line says."""
+
+    agent: str = "mcts:1000"
+    seed: int = 0
+
+
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+    """Serve stdin. `engines` are not asked, because the rules are here. Raises OptionError."""
+    said = read_command(words)
+    load("openspiel", "pyspiel", "open_spiel")
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
+
+    make, chance = _maker(said.agent), BotRng(said.seed)
+    seat = OpenSpielSeat(make, chance)
+    name = f"openspiel-{said.agent.partition(':')[0]}"
+    run(seat.choose, name=name, seed=seat.begin_match, registry=OpenSpielRegistry(), words=())
+
+
+def read_command(words: Sequence[str]) -> AgentWords:
+    """Raises OptionError."""
+    agent, rest = AgentWords().agent, list[str]()
+    for name, value in flags_in(words, FLAGS):
+        if name:
+            agent = value
+            _check(agent)
+        else:
+            rest.append(value)
+    return AgentWords(agent, int(parse_options("openspiel", OPTIONS, rest)["seed"]))
+
+
+class OpenSpielSeat:
+    """Chooses moves by a pyspiel.Bot of each game and player, which hears of every action that it did not take."""
+
+    def __init__(self, make: Make, chance: BotRng) -> None:
+        self._make, self._chance = make, chance
+        self._bot: Any = None
+        self._of: tuple[str, int] = ("", -1)  # the game with its parameters, and the player
+        self._known: list[int] = []  # actions that the bot knows of
+
+    def begin_match(self, seed: int) -> None:
+        """A bot with chance of this match."""
+        self._chance.begin_match(seed)
+        self._bot = None
+
+    def choose(self, position: Position) -> str:
+        """Raises what the bot raises, and ValueError for what is no legal action."""
+        state: Any = position.copy()
+        inner = state.inner
+        player, game, history = inner.current_player(), inner.get_game(), inner.history()
+        if self._bot is None or self._of != (str(game), player) or history[: len(self._known)] != self._known:
+            self._chance.begin_ply(position.ply)
+            self._bot = self._make(game, player, self._chance.getrandbits(31))
+            self._of, self._known = (str(game), player), []
+        before = game.new_initial_state()
+        for number, taken in enumerate(history):
+            if number >= len(self._known):
+                self._bot.inform_action(before, before.current_player(), taken)
+            before.apply_action(taken)
+        action = self._bot.step(inner)
+        if action not in inner.legal_actions():
+            raise ValueError(f"the agent took action {action!r}, which is not legal")
+        self._known = [*history, action]
+        string = inner.action_to_string(player, action)
+        return str(next(word for word, own in state.strings().items() if own == string))
+
+
+def _check(agent: str) -> None:
+    """Raises OptionError for what is no agent."""
+    tree = _MCTS.fullmatch(agent)
+    if tree and 1 <= int(tree[1] or 1000) <= _MOST:
+        return
+    if agent != "random" and (tree or not _OWN.fullmatch(agent)):
+        raise OptionError(f"openspiel: --agent {agent[:60]!r}: write mcts:1000, random or MODULE:FUNCTION")
+
+
+def _maker(agent: str) -> Make:
+    """Raises OptionError for a module or a function that is not there."""
+    import pyspiel
+
+    if tree := _MCTS.fullmatch(agent):
+        simulations = int(tree[1] or 1000)
+
+        def search(game: Any, player: int, seed: int) -> Any:
+            evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+            return pyspiel.MCTSBot(game, evaluator, 2.0, simulations, _MEMORY, True, seed, False)
+
+        return search
+    if agent == "random":
+        return lambda game, player, seed: pyspiel.make_uniform_random_bot(player, seed)
+    module, _, name = agent.partition(":")
+    sys.path.insert(0, "")
+    try:
+        with _output_on_stderr():
+            made = getattr(import_module(module), name, None)
+    except (Exception, SystemExit) as error:  # a module of the author's may fail in any way
+        said = " ".join(str(error).split())[:300]
+        raise OptionError(f"openspiel: --agent {agent}: {type(error).__name__}: {said}") from None
+    if not callable(made):
+        raise OptionError(f"openspiel: --agent {agent}: {module} has no function {name}")
+    return lambda game, player, seed: _own(made, game, player, seed)
+
+
+@contextlib.contextmanager
+def _output_on_stderr() -> Iterator[None]:
+    """What is printed in here, also by programs that are started, is no part of the conversation."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _own(made: Callable[[Any, int], Any], game: Any, player: int, seed: int) -> Any:
+    """The author's bot; Python's own chance begins with the seed."""
+    random.seed(seed)
+    return made(game, player)

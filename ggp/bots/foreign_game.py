@@ -1,0 +1,435 @@
+"""Games that an engine of its own rules for a bot: the same methods as of a game that is installed, over the wire.
+
+A position is a node of a tree: the move that led there, and what the engine said of it. The engine itself stands at one
+node and is brought to another only to be asked something that is not known there yet, by `ggp-undo` or, without it,
+by a replay. So a copy costs nothing, and a move that was tried before is no question.
+"""
+
+import atexit
+import json
+import random
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ggp.bots.engine_client import LONG, EngineClient
+from ggp.engines.game import (
+    Game,
+    IllegalMove,
+    Option,
+    OptionError,
+    Options,
+    OptionValue,
+    Playouts,
+    Policy,
+    Scene,
+    Score,
+    Search,
+    State,
+    result_by_totals,
+    shortest,
+)
+from ggp.engines.registry import Registry
+from ggp.engines.scene import pieces_by_cell
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.messages import Reply
+
+_MOST_PLIES = 10_000  # of a random game, each of which the engine is asked for
+
+
+class EngineRegistry(Registry):
+    """The games of these engines, and those that are installed and have other names."""
+
+    def __init__(self, engines: Sequence[str]) -> None:
+        """Raises OptionError for an engine that cannot be had."""
+        super().__init__()
+        self._games: dict[str, ForeignGame] = {}
+        self._clients: list[EngineClient] = []
+        atexit.register(self.close)
+        for where in engines:
+            client = EngineClient(where)
+            self._clients.append(client)
+            try:
+                names = client.text("ggp-games").split()
+            except CommandFailed as error:
+                raise OptionError(f"--engine {where}: {error}") from None
+            for name in names:
+                self._games.setdefault(name, ForeignGame(client, name))
+
+    def close(self) -> None:
+        """End the engines."""
+        atexit.unregister(self.close)
+        for client in self._clients:
+            _standing.pop(client, None)
+            client.close()
+
+    def names(self) -> list[str]:
+        return sorted({*super().names(), *self._games})
+
+    def load(self, name: str) -> Game:
+        return self._games.get(name) or super().load(name)
+
+
+class ForeignOption(Option):
+    """An option as another engine describes it; a type that is not known here takes any text."""
+
+    __slots__ = ()
+
+    def parse(self, text: str) -> OptionValue:
+        return super().parse(text) if self.type in ("int", "half", "bid", "enum") else text
+
+
+class ForeignGame(Game):
+    """A game of an engine; its options and rules are asked for once."""
+
+    def __init__(self, client: EngineClient, name: str) -> None:
+        self.name = name
+        self._client = client
+        self._options: tuple[Option, ...] | None = None
+        self._rules: str | None = None
+        self._root: Node | None = None
+
+    @property
+    def options(self) -> tuple[Option, ...]:  # type: ignore[override]
+        """Raises CommandFailed."""
+        if self._options is None:
+            self._client.revive()
+            rows = [line.split(maxsplit=3) for line in self._client.text(f"ggp-options {self.name}").splitlines()]
+            if any(len(row) < 3 for row in rows):
+                raise CommandFailed(f"the engine's ggp-options of {self.name} are not `name type default domain`")
+            self._options = tuple(ForeignOption(*row, *[""] * (4 - len(row))) for row in rows)
+        return self._options
+
+    @property
+    def rules(self) -> str:  # type: ignore[override]
+        if self._rules is None:
+            known = "ggp-rules" in self._client.commands
+            self._rules = self._client.text(f"ggp-rules {self.name}") if known else "The engine tells no rules."
+        return self._rules
+
+    def new(self, options: Options) -> State:
+        self._client.revive()
+        words = [f"{name}={_written(value)}" for name, value in options.items()]
+        line = " ".join(["ggp-new", self.name, *words])
+        root = self._root
+        if root is None or root.table.line != line or root.table.generation != self._client.generation:
+            root = self._root = EngineTable(self._client, line).root()
+        return ForeignState(root)
+
+
+_standing: "dict[EngineClient, Node | None]" = {}  # where each engine stands; None: somewhere
+
+
+class EngineTable:
+    """One set-up of a game at an engine, and the node at which the engine stands."""
+
+    def __init__(self, client: EngineClient, line: str) -> None:
+        """line: the `ggp-new` that begins it."""
+        self.client, self.line = client, line
+        self.generation = client.generation
+
+    def root(self) -> "Node":
+        """The position before ply 0. Raises OptionError with the engine's reason."""
+        begun, legal = self.client.ask(self.line, "ggp-legal_moves")
+        if not begun.ok:
+            raise OptionError(begun.text)
+        node = Node(self, None, "", 0)
+        node.take_status(begun.text)
+        node.take_legal(legal)
+        _standing[self.client] = node
+        return node
+
+    def go_to(self, node: "Node") -> None:
+        """Bring the engine there; the answers are checked when they come."""
+        at = _standing.get(self.client)
+        if at is node:
+            return
+        if self.generation != self.client.generation:
+            raise CommandFailed("the engine was started again: begin a new game")
+        common, path = node, list[Node]()
+        while common.parent is not None and not (at is not None and _is_on(common, at)):
+            path.append(common)
+            common = common.parent
+        if at is None or at.table is not self or not _is_on(common, at):
+            self.client.post(self.line, _expect)
+        elif at.depth > common.depth:
+            if "ggp-undo" in self.client.commands:
+                self.client.post(f"ggp-undo {at.depth - common.depth}", _expect)
+            else:
+                self.client.post(self.line, _expect)
+                while common.parent is not None:
+                    path.append(common)
+                    common = common.parent
+        for step in reversed(path):
+            assert step.parent is not None
+            self.client.post(f"ggp-play {step.parent.colour} {step.move}", _expect)
+        _standing[self.client] = node
+
+    def stands_at(self, node: "Node") -> None:
+        _standing[self.client] = node
+
+    def lost(self) -> None:
+        """Nothing is known of where the engine stands."""
+        _standing[self.client] = None
+
+
+class Node:
+    """A position that the engine has ruled on. `status` and `legal` are asked for when they are not known."""
+
+    __slots__ = ("__weakref__", "_legal", "_status", "children", "colour", "depth", "move", "parent", "table")
+
+    def __init__(self, table: EngineTable, parent: "Node | None", move: str, depth: int) -> None:
+        self.table, self.parent, self.move, self.depth = table, parent, move, depth
+        self.children: WeakValueDictionary[str, Node] = WeakValueDictionary()
+        self._status: dict[str, str] = {}
+        self._legal: list[str] | None = None
+
+    def status(self, key: str) -> str:
+        """A value of the status line; "" where it has none of that name."""
+        if not self._status:
+            self.table.client.settle()
+        if not self._status:
+            raise CommandFailed("the engine did not say how the game stands: begin a new one")
+        return self._status.get(key, "")
+
+    def legal(self) -> list[str]:
+        if self._legal is None:
+            self.table.go_to(self)
+            self.take_legal(self.table.client.ask("ggp-legal_moves")[0])
+        assert self._legal is not None
+        return self._legal
+
+    def knows_legal(self, move: str) -> bool:
+        """Whether the move is known to be legal, and canonical, without a question."""
+        return self._legal is not None and move in self._legal
+
+    def child(self, word: str) -> "Node":
+        """The position after a move, in any form that the engine reads. Raises IllegalMove."""
+        if (known := self.children.get(word)) is not None:
+            return known
+        table, client = self.table, self.table.client
+        table.go_to(self)
+        if self.knows_legal(word):
+            return self._follow(word)
+        played, legal = client.ask(f"ggp-play {self.status('to_play')} {word}", "ggp-legal_moves")
+        if not played.ok:
+            self.take_legal(legal)
+            raise IllegalMove(played.text.removeprefix("illegal move: ") or f"{word[:40]} is not legal")
+        canonical, status = _split_play(played)
+        node = self.children.get(canonical) or Node(table, self, canonical, self.depth + 1)
+        node.take_status(status)
+        node.take_legal(legal)
+        self.children[canonical] = node
+        table.stands_at(node)
+        return node
+
+    def _follow(self, move: str) -> "Node":
+        """After a move that the engine has listed: its answer is read later."""
+        node = Node(self.table, self, move, self.depth + 1)
+
+        def take(reply: Reply) -> None:
+            if not reply.ok:
+                self.table.lost()
+                raise CommandFailed(f"the engine refuses {move}, which it listed: {reply.text}")
+            node.take_status(_split_play(reply)[1])
+
+        self.table.client.post(f"ggp-play {self.status('to_play')} {move}", take)
+        self.children[move] = node
+        self.table.stands_at(node)
+        return node
+
+    def take_status(self, text: str) -> None:
+        self._status = dict(word.split("=", 1) for word in text.split() if "=" in word)
+        if not {"phase", "to_play", "seat", "ply"} <= self._status.keys():
+            self._status = {}
+            raise CommandFailed(f"the engine's status line is not one: {text[:100]!r}")
+        self.colour = self._status["to_play"]
+
+    def take_legal(self, reply: Reply) -> None:
+        if not reply.ok:
+            raise CommandFailed(f"the engine refuses ggp-legal_moves: {reply.text}")
+        self._legal = reply.text.split()
+
+    def ask(self, line: str, patience: float = LONG) -> str:
+        """What the engine says at this position. Raises CommandFailed."""
+        self.table.go_to(self)
+        return self.table.client.text(line, patience)
+
+
+class ForeignState(State):
+    """A State (ggp.engines.game) whose rules are in the engine."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def phase(self) -> str:
+        return self._node.status("phase")
+
+    @property
+    def to_play(self) -> str:
+        return self._node.status("to_play")
+
+    @property
+    def seat(self) -> int:
+        return int(self._node.status("seat"))
+
+    @property
+    def ply(self) -> int:
+        return self._node.depth
+
+    @property
+    def result(self) -> str:
+        return self._node.status("result")
+
+    @property
+    def winner(self) -> int:
+        return int(self._node.status("winner") or 0)
+
+    def play(self, move: str) -> str:
+        self._node = self._node.child(_word(move))
+        return self._node.move
+
+    def why_illegal(self, move: str) -> str:
+        try:
+            word = _word(move)
+        except IllegalMove as error:
+            return str(error)
+        if self.phase == "over":
+            return "the game is over"
+        if self._node.knows_legal(word):
+            return ""
+        if self._lists("ggp-legal"):
+            legal, _, reason = self._node.ask(f"ggp-legal {word}").partition(" ")
+            return "" if legal == "true" else reason or f"{word[:40]} is not legal"
+        try:
+            self._node.child(word)
+        except IllegalMove as error:
+            return str(error)
+        return ""
+
+    def legal_moves(self) -> list[str]:
+        return list(self._node.legal())
+
+    def hash(self) -> int:
+        if self._lists("ggp-hash"):
+            return int(self._node.ask("ggp-hash").strip()[:16] or "0", 16)
+        return int.from_bytes(blake2b(" ".join(_moves(self._node)).encode(), digest_size=8).digest())
+
+    def copy(self) -> "ForeignState":
+        return ForeignState(self._node)
+
+    def score(self) -> Score:
+        nothing: Score = {"black": {"total": None}, "white": {"total": None}}
+        if not self._lists("ggp-score"):
+            return nothing
+        said = _json(self._node.ask("ggp-score"))
+        return {colour: said.get(colour) or nothing[colour] for colour in nothing}
+
+    def standing(self) -> str:
+        return result_by_totals(self.score())
+
+    def scene(self) -> Scene:
+        if not self._lists("ggp-scene"):
+            return {"board": {"kind": "square"}, "cells": [], "pieces": []}
+        return _json(self._node.ask("ggp-scene"))
+
+    def groups(self) -> list[list[str]]:
+        return [[cell] for cell in pieces_by_cell(self.scene())] if self._lists("ggp-scene") else []
+
+    def captured(self) -> tuple[int, int]:
+        return 0, 0
+
+    def perft(self, depth: int) -> int:
+        if self._lists("ggp-perft"):
+            return int(self._node.ask(f"ggp-perft {depth}"))
+        if depth == 0:
+            return 1
+        moves = self.legal_moves()
+        return (
+            len(moves) if depth == 1 else sum(ForeignState(self._node.child(move)).perft(depth - 1) for move in moves)
+        )
+
+    def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
+        if not self._lists("ggp-playouts"):
+            return self._play_out_here(n, seed)
+        text = self._node.ask(f"ggp-playouts {n} {seed} {policy}")
+        said = dict(word.split("=", 1) for word in text.split() if "=" in word)
+        try:
+            return Playouts(*(int(said[key]) for key in ("plies", "black", "white", "draws")))
+        except (KeyError, ValueError):
+            raise CommandFailed(f"the engine's ggp-playouts is not one: {text[:100]!r}") from None
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        """Raises CommandFailed for a game that does not end."""
+        chance, last = random.Random(seed), self.ply + _MOST_PLIES
+        while moves := self._node.legal():
+            if self.ply >= last:
+                raise CommandFailed(f"a random game of {self._node.table.line} does not end within {_MOST_PLIES} plies")
+            self._node = self._node.child(chance.choice(moves))
+
+    def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
+        return None
+
+    def _play_out_here(self, n: int, seed: int) -> Playouts:
+        """Random games over the wire, for an engine that plays none: one wait a ply."""
+        chance, plies, ends = random.Random(seed), 0, [0, 0, 0]
+        for _ in range(n):
+            end = self.copy()
+            end.play_out(chance.getrandbits(63), "uniform")
+            plies += end.ply - self.ply
+            ends["BW".find(end.result[:1])] += 1  # -1, the last: a draw
+        return Playouts(plies, ends[0], ends[1], ends[2])
+
+    def _lists(self, command: str) -> bool:
+        return command in self._node.table.client.commands
+
+
+def _word(move: str) -> str:
+    """Raises IllegalMove for what cannot be sent as one word."""
+    if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > 8192:
+        raise IllegalMove(f"a move is one word, and {move[:40]!r} is none")
+    return move
+
+
+def _written(value: OptionValue) -> str:
+    return shortest(value) if isinstance(value, float) else str(value)
+
+
+def _split_play(reply: Reply) -> tuple[str, str]:
+    canonical, _, status = reply.text.partition(" ")
+    if not canonical.startswith("move="):
+        raise CommandFailed(f"the engine's answer to ggp-play is not one: {reply.text[:100]!r}")
+    return canonical.removeprefix("move="), status
+
+
+def _expect(reply: Reply) -> None:
+    if not reply.ok:
+        raise CommandFailed(f"the engine does not follow: {reply.text[:200]}")
+
+
+def _json(text: str) -> dict[str, Any]:
+    """Raises CommandFailed."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise CommandFailed(f"the engine answers no JSON object: {text[:100]!r}")
+    return found
+
+
+def _is_on(node: Node, line: Node) -> bool:
+    """Whether the node is on the way from the start to the end of that line."""
+    while line.depth > node.depth and line.parent is not None:
+        line = line.parent
+    return line is node
+
+
+def _moves(node: Node) -> list[str]:
+    moves = []
+    while node.parent is not None:
+        moves.append(node.move)
+        node = node.parent
+    return moves[::-1]

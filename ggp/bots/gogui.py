@@ -1,0 +1,101 @@
+"""A bot under GoGui: it begins with a game of its command line, rules it, and answers `genmove` one click at a time.
+
+GoGui names no game, and knows points and passes only; ggp.engines.session says what they mean under `--gogui`.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ggp.engines.gogui_input import follow, is_whole, point_of, word_cells
+from ggp.engines.history import GameHistory
+from ggp.engines.session import Session
+from ggp.protocol.errors import CommandFailed
+
+OPTION = "--gogui"
+SWAP, BID = "swap-sides", "bid:"
+
+
+def split_words(words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Words -> those of the bot, and `GAME name=value …` behind `--gogui`: all up to the next that begins with `-`.
+
+    Raises ValueError where no game follows.
+    """
+    before = list(words[: words.index("--")]) if "--" in words else list(words)
+    if OPTION not in before:
+        return list(words), ()
+    start = before.index(OPTION) + 1
+    end = next((number for number in range(start, len(before)) if before[number].startswith("-")), len(before))
+    if start == end:
+        raise ValueError(f"{OPTION}: a game follows, as in {OPTION} yugo size=9")
+    return [*words[: start - 1], *words[end:]], tuple(words[start:end])
+
+
+class Clicks:
+    """Answers `genmove` by points and passes. A move of several cells takes several, and is chosen at the first."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._plan: tuple[GameHistory, int, str] | None = None  # the move that is being entered, and where
+        self._swapped = 0  # plies of the game after this bot's own `swap-sides`
+
+    def next(self, colour: str, choose: Callable[[], str]) -> str:
+        """Play the next click for `colour` and return it, or `resign`. choose: returns a legal, canonical move.
+
+        Raises CommandFailed, and nothing has changed.
+        """
+        line = self._session.need()
+        cells = self._session.entry.cells_in_order(line)
+        self._check_seat(line)
+        move = self._planned(line, cells) or choose()
+        if move == "resign":
+            return move
+        if cells and not _leads_to(line, cells, move):  # a person has begun another move of the bot's colour
+            move = next(legal for legal in line.state.legal_moves() if _leads_to(line, cells, legal))
+        click, ply = self._click(line, cells, move), len(line.plies)
+        self._session.play(colour, click)
+        self._plan = (line, len(line.plies), move)
+        if move == SWAP and len(line.plies) > ply:
+            self._swapped = len(line.plies)
+        return click
+
+    def _check_seat(self, line: GameHistory) -> None:
+        """After its own swap the bot is asked for the other side's colour: refused once, so that a person reads why."""
+        if self._swapped and self._swapped == len(line.plies) and line.plies[-1][2] == SWAP:
+            self._swapped = 0
+            if line.state.seat != line.plies[-1][0]:
+                mine = "Black" if line.state.to_play == "white" else "White"
+                raise CommandFailed(
+                    f"the bot swapped sides and is {mine} now: set Game > Computer Color > {mine}, and move yourself"
+                )
+
+    def _planned(self, line: GameHistory, cells: tuple[str, ...]) -> str:
+        """The move whose cells are being entered; empty if none is, or others were clicked."""
+        if not cells or self._plan is None:
+            return ""
+        before, ply, move = self._plan
+        same = before.game is line.game and ply == len(line.plies)
+        return move if same and move in line.state.legal_moves() and _leads_to(line, cells, move) else ""
+
+    def _click(self, line: GameHistory, cells: tuple[str, ...], move: str) -> str:
+        if not cells and move == self._session.pass_means(line.state):
+            return "pass"
+        if move.startswith("dead:"):
+            return "pass"  # names none: GoGui cannot enter a list
+        words = {word: cell for cell, word in word_cells(line).items()}
+        if move.startswith(BID) and move not in words:  # more than there are rows
+            move = max(words, key=lambda word: int(word.removeprefix(BID)))
+        if move in words:
+            return point_of(line.game, words[move])
+        if not line.game.compound:
+            return point_of(line.game, move)
+        if is_whole(line.game, move, cells):
+            return "pass"
+        point = point_of(line.game, min(follow(line.game, move, cells)))
+        if not point:
+            raise CommandFailed(f"the bot chose {move[:100]}, which is outside the part of the board that GoGui shows")
+        return point
+
+
+def _leads_to(line: GameHistory, cells: tuple[str, ...], move: str) -> bool:
+    if move in line.game.words:
+        return False
+    return is_whole(line.game, move, cells) or bool(follow(line.game, move, cells))

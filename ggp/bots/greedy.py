@@ -1,0 +1,177 @@
+"""The bot that looks one ply deep: random games after every move, and the move that won most. No tree, no memory.
+
+It is watched by its clock, never by its depth: when the time for a move is over it takes the best so far.
+"""
+
+import random
+import time
+from collections.abc import Sequence
+
+from ggp.bots.options import SEED, parse_options
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Choose, Position, run
+from ggp.engines.game import Option, State
+
+OPTIONS = (
+    Option("playouts", "int", "5", "1..100000"),  # random games after each move
+    SEED,
+    Option("resign", "enum", "on", "on,off"),
+)
+ROUND = 5  # random games after a move before the next move gets its turn
+HOPELESS = 0.01  # resign when no move wins more often than this
+CERTAIN = 200  # random games, at least, before anything counts as decided
+QUIET = ("pass", "button")  # preferred, in this order, to moves that are no better
+SWAP = "swap-sides"
+
+
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+    """Serve stdin with the options `playouts=N`, `seed=N`, `resign=on|off`. Raises OptionError."""
+    options = parse_options("greedy", OPTIONS, words)
+    chance = BotRng(int(options["seed"]))
+    choose = make_choose(int(options["playouts"]), chance, options["resign"] == "on")
+    run(choose, name="greedy", analysis=True, seed=chance.begin_match, engine=engines, words=())
+
+
+def make_choose(playouts: int, chance: BotRng, resigns: bool) -> Choose:
+    """The same seeds, the same position and time enough: the same move."""
+
+    def choose(position: Position) -> str:
+        chance.begin_ply(position.ply)
+        if position.phase == "agree":
+            return "dead:"  # it plays everything out, so nothing that stands is dead
+        budget = position.budget
+        deadline = None if budget is None else time.monotonic() + budget / 1000
+        candidates = [Candidate(position, move) for move in position.legal_moves()]
+        if position.phase == "bid":
+            best = even_bid(candidates, max(playouts, CERTAIN), chance, deadline)
+        else:
+            chance.shuffle(candidates)
+            try_all(candidates, playouts, chance, deadline)
+            best = settle(candidates, chance, deadline)
+        games = sum(candidate.games for candidate in candidates)
+        position.analysis.update(winrate=round(best.rate, 4), visits=games, pv=[best.move])
+        if resigns and best.rate <= HOPELESS and games >= CERTAIN and position.ply > 0:
+            return "resign"
+        return best.move
+
+    return choose
+
+
+class Candidate:
+    """A legal move, and how the random games after it ended. A draw is half a win.
+
+    Random games are counted by colour, and a swap of sides leaves the board and the turn alone. So `won` are the games
+    of the colour that the mover holds after the move, whether or not sides are swapped later.
+    """
+
+    def __init__(self, position: Position, move: str) -> None:
+        self.move = move
+        self._position = position
+        self._after: State | None = None
+        self._swap_follows = False
+        self.games = 0
+        self.won = 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of the games won by the mover's colour, from 0 to 1; -1 if none was played."""
+        return self.won / self.games if self.games else -1.0
+
+    @property
+    def rate(self) -> float:
+        """The value for the mover: the share of its colour; the smaller one if the opponent may choose the side."""
+        return min(self.share, 1 - self.share) if self._swap_follows else self.share
+
+    def sample(self, games: int, seed: int) -> None:
+        """Play that many random games more after the move."""
+        if self._after is None:
+            self._after = self._position.copy()
+            self._after.play(self.move)
+            self._swap_follows = self._after.seat != self._position.seat and SWAP in self._after.legal_moves()
+        after = self._after
+        self.games += games
+        if after.phase == "over":
+            self.won += games * (0.5 if after.winner == 0 else float(after.winner == self._position.seat))
+            return
+        _, black, white, draws = after.playouts(games, seed, "rollout")
+        self.won += (black if self._colour_after(after) == "black" else white) + draws / 2
+
+    def loses_as_it_stands(self, hope: float) -> bool:
+        """Whether this is a pass that loses if the opponent passes too, with hope for better.
+
+        The random games do not show that: they seldom pass while there is something else to play.
+        """
+        after = self._after
+        if self.move != "pass" or after is None or after.phase == "over" or hope <= HOPELESS:
+            return False
+        return after.standing()[:1].lower() != self._colour_after(after)[0]
+
+    def _colour_after(self, after: State) -> str:
+        """The colour that the mover holds after the move, which may have swapped sides."""
+        other = "white" if after.to_play == "black" else "black"
+        return after.to_play if after.seat == self._position.seat else other
+
+
+def try_all(candidates: Sequence[Candidate], playouts: int, chance: random.Random, deadline: float | None) -> None:
+    """`playouts` games for each, a few in turn, until time is over; at least one of them gets some."""
+    for done in range(0, playouts, ROUND):
+        for candidate in candidates:
+            candidate.sample(min(ROUND, playouts - done), chance.getrandbits(63))
+            if _is_over(deadline):
+                return
+
+
+def even_bid(candidates: Sequence[Candidate], games: int, chance: random.Random, deadline: float | None) -> Candidate:
+    """The bid that leaves nothing to gain by choosing the side: both colours win about half of the games after it.
+
+    More komi never helps Black, whom the bidder holds at first: so the range of bids is halved until one is left.
+    """
+    bids = sorted(candidates, key=lambda candidate: int(candidate.move.removeprefix("bid:")))
+    tried: list[Candidate] = []
+    low, high = 0, len(bids)
+    while low < high and (not tried or not _is_over(deadline)):
+        middle = (low + high) // 2
+        bid = bids[middle]
+        look_closely(bid, games, chance, deadline)
+        tried.append(bid)
+        low, high = (middle + 1, high) if bid.share > 0.5 else (low, middle)
+    return max(tried, key=_rate)
+
+
+def look_closely(candidate: Candidate, games: int, chance: random.Random, deadline: float | None) -> None:
+    """Play on until this many games are played or the time is over; at least one round after every move."""
+    while candidate.games < games and not (candidate.games and _is_over(deadline)):
+        candidate.sample(min(ROUND, games - candidate.games), chance.getrandbits(63))
+
+
+def settle(candidates: Sequence[Candidate], chance: random.Random, deadline: float | None) -> Candidate:
+    """The best; a quiet move only if it is as good as the best other one when both are looked at closely.
+
+    Sides are swapped by such a look, too: the best of many moves after a few games each owes much to luck.
+    """
+    loud = [candidate for candidate in candidates if candidate.move not in QUIET]
+    quiet = [candidate for candidate in candidates if candidate.move in QUIET]
+    if not loud:
+        return max(quiet, key=_rate)
+    best = max(loud, key=_rate)
+    for candidate in loud:
+        if candidate.move == SWAP and candidate is not best:
+            look_closely(candidate, CERTAIN, chance, deadline)
+            look_closely(best, CERTAIN, chance, deadline)
+            best = max(candidate, best, key=_rate)
+    for candidate in sorted(quiet, key=lambda candidate: QUIET.index(candidate.move)):
+        if candidate.rate < best.rate or candidate.loses_as_it_stands(best.rate):
+            continue
+        for one in (candidate, best):
+            look_closely(one, CERTAIN, chance, deadline)
+        if candidate.games >= CERTAIN and candidate.rate >= best.rate:
+            return candidate
+    return best
+
+
+def _is_over(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
+
+
+def _rate(candidate: Candidate) -> float:
+    return candidate.rate

@@ -1,0 +1,127 @@
+"""`ggp bot oneshot -- COMMAND …`: a bot that starts a program for each move, which keeps nothing in between.
+
+The program reads the position, all of it, on standard input and prints its move. What it reads is in `describe`. Its
+first line counts; then it is killed, with whatever it has started, also when its clock has run out before.
+
+A program leads a process group, in which a shell waits for this process's end, however it ends, to kill that group.
+What has left the group comes to this process as an orphan, and to the referee if this process is killed.
+"""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from ggp.bots.position import Position
+from ggp.bots.sdk import run
+from ggp.engines.game import Option, OptionError
+from ggp.protocol.transports.subreaper import adopt_orphans, kill_strays
+
+OPTIONS: tuple[Option, ...] = ()
+WORDS = "-- COMMAND …"
+HELP = """
+Behind -- stands a command line. It is started for every move, reads the position and prints the move:
+
+  game yugo size=9 komi=7 handicap=0 agreement=off
+  phase play
+  seat 2
+  colour white
+  clock 9870                   milliseconds left; only if there is a clock
+  legal A1 A2 ... button       every move that may be made, dead: for all lists of dead stones
+  ply 1 black D4               every ply so far: seat, colour, move
+"""
+UNCLOCKED = 600.0  # seconds that a move may take without a clock
+MAX_LINE = 64 * 1024  # bytes: no move is longer
+# $0 is the descriptor of a pipe that ends when we do. What watches it is no child of the program, which may wait for
+# all that it has, and does not hold its output open.
+_WATCHED = '((read -r _; kill -9 0) <"/dev/fd/$0" >/dev/null 2>&1 &); exec "$@"'
+
+
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+    """Serve stdin with the program of `-- COMMAND …`. Raises OptionError."""
+    command = read_command(words)
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    life, _kept_open = os.pipe()
+    ask = partial(ask_program, ["sh", "-c", _WATCHED, str(life), *command], life)
+    run(ask, name="oneshot", engine=engines, words=())
+
+
+def read_command(words: Sequence[str]) -> list[str]:
+    """The words behind `--`. Raises OptionError for others, for none, and for a program that there is not."""
+    if words[:1] != ["--"] or len(words) < 2:
+        raise OptionError("oneshot: write the command line behind --, as in ggp bot oneshot -- sh my_move.sh")
+    if shutil.which(words[1]) is None:
+        raise OptionError(f"oneshot: there is no program called {words[1][:80]}")
+    return list(words[1:])
+
+
+def describe(position: Position) -> str:
+    """What the program reads: `key value` lines, of which it ignores those that it does not know."""
+    options = [f"{name}={value}" for name, value in position.options.items()]
+    clock = [] if position.clock is None else [f"clock {position.clock}"]
+    return "".join(
+        f"{line}\n"
+        for line in (
+            " ".join(["game", position.game, *options]),
+            f"phase {position.phase}",
+            f"seat {position.seat}",
+            f"colour {position.colour}",
+            *clock,
+            " ".join(["legal", *position.legal_moves()]),
+            *(f"ply {seat} {colour} {move}" for seat, colour, move in position.plies),
+        )
+    )
+
+
+def seconds_left(position: Position) -> float:
+    """How long the program may take: all that its clock has, with one byo-yomi period more if there is one to come."""
+    longest = position.times.longest(position.colour)
+    return UNCLOCKED if longest is None else longest
+
+
+def ask_program(command: Sequence[str], life: int, position: Position) -> str:
+    """The move that it prints. Raises TimeoutError and ValueError; no process of it is left in any case."""
+    deadline = time.monotonic() + seconds_left(position)
+    try:
+        with tempfile.TemporaryFile() as asked:  # a file, because a program need not read its input
+            asked.write(describe(position).encode())
+            asked.seek(0)
+            with subprocess.Popen(
+                command, stdin=asked, stdout=subprocess.PIPE, bufsize=0, process_group=0, pass_fds=[life]
+            ) as process:
+                try:
+                    assert process.stdout is not None
+                    line = _first_line(process.stdout.fileno(), deadline)
+                finally:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+    finally:
+        kill_strays(())
+    words = line.split()
+    if len(words) != 1:
+        raise ValueError(f"the program printed {line[:80]!r}, not one move" if words else "the program printed no move")
+    return words[0]
+
+
+def _first_line(descriptor: int, deadline: float) -> str:
+    """What comes before the first end of line, or before the end."""
+    heard = b""
+    while b"\n" not in heard:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            raise TimeoutError("the program printed no move before its clock ran out")
+        data = os.read(descriptor, MAX_LINE)
+        heard += data
+        if not data:
+            break
+        if len(heard) > MAX_LINE:
+            raise ValueError("the program printed a line without an end")
+    return heard.partition(b"\n")[0].decode(errors="backslashreplace")

@@ -1,0 +1,161 @@
+"""The words after a bot's name: `name=value` of a built-in bot, `--connect` and others of a script of the SDK.
+
+Not the options of a game (ggp.engines.game has them).
+"""
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import NoReturn
+
+from ggp.engines.game import Option, OptionError
+
+BAD_USAGE = 2
+_VALUES = {
+    "--connect": ("connect", "tcp://HOST:PORT", "dial the lobby there and play at it"),
+    "--key": ("key", "FILE", "for --connect: your key pair (ggp keys new)"),
+    "--server-key": ("server_key", "KEY|FILE", "for --connect: the lobby's public key"),
+    "--name": ("name", "NAME", "for --connect: the bot's name at the lobby"),
+    "--engine": ("engine", "COMMAND|URL", "play the games of this engine too, which it asks about them"),
+    "--bind": ("bind", "URL", "listen at tcp://127.0.0.1:PORT or ipc://FILE"),
+}
+_NO_CHALLENGES = "--no-challenges"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The options of a script of the SDK: where to dial or to listen, "" for standard input; `name` at the lobby,
+    `challenges`: whether others may challenge it there; `engine`: whose games it plays too."""
+
+    connect: str = ""
+    key: str = ""
+    server_key: str = ""
+    name: str = ""
+    challenges: bool = True
+    bind: str = ""
+    engine: str = ""
+
+    def with_environment(self, environment: Mapping[str, str]) -> "Words":
+        """With GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
+        if self.bind:
+            return self
+        return replace(
+            self,
+            connect=self.connect or environment.get("GGP_CONNECT", ""),
+            key=self.key or environment.get("GGP_KEY", ""),
+            server_key=self.server_key or environment.get("GGP_SERVER_KEY", ""),
+            name=self.name or environment.get("GGP_NAME", ""),
+        )
+
+
+def read_words(bot: str, words: Sequence[str], said: Words) -> Words:
+    """`said` with what the words say in its place. Exits with status 2 and one line for a word that is not known, with
+    0 after `--help`."""
+    found: dict[str, str | bool] = {}
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if word in ("-h", "--help"):
+            print(_usage())
+            raise SystemExit(0)
+        if word == _NO_CHALLENGES:
+            found["challenges"] = False
+        elif name in _VALUES:
+            value = value if equals else next(rest, "")
+            if not value or (not equals and value.startswith("--")):
+                example = "an address follows, as in --connect tcp://127.0.0.1:5500"
+                _wrong(bot, f"{name}: {example if name == '--connect' else f'{_VALUES[name][1]} follows'}")
+            found[_VALUES[name][0]] = value
+        else:
+            near = get_close_matches(name, [*_VALUES, _NO_CHALLENGES, "--help"], 1)
+            _wrong(bot, f"unknown word: {word[:60]}{f'; did you mean {near[0]}?' if near else ''}")
+    if "bind" in found and "connect" in found:
+        _wrong(bot, "--bind listens and --connect dials: choose one")
+    if "bind" in found:
+        said = replace(said, connect="")
+    return replace(said, **found)  # type: ignore[arg-type]
+
+
+def _wrong(bot: str, text: str) -> NoReturn:
+    print(f"{bot}: {text} ({_script()} --help)", file=sys.stderr)
+    raise SystemExit(BAD_USAGE)
+
+
+def _script() -> str:
+    """The file that the user started: the bot's name is no command."""
+    return sys.argv[0].rpartition("/")[2]
+
+
+def _usage() -> str:
+    rows = [f"  {f'{word} {value}':28}{text}" for word, (_, value, text) in _VALUES.items()]
+    rows += [
+        f"  {_NO_CHALLENGES:28}for --connect: rated games only",
+        f"  {'--gogui GAME [name=value …]':28}play and rule this game under GoGui",
+        f"  {'--help':28}this",
+    ]
+    head = f"Usage: {_script()} [OPTION …]\n\nA bot of the General Game Protocol. It answers commands on stdin, or:\n"
+    tail = "\nGGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME in the environment say the same."
+    return "\n".join([head, *rows, tail])
+
+
+def flags_in(words: Sequence[str], flags: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each word in turn: (`--flag`, value) for `--flag value` and `--flag=value` of these flags, with "" where nothing
+    follows; ("", word) for any other."""
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in flags:
+            yield name, value if equals else next(rest, "")
+        else:
+            yield "", word
+
+
+ENGINE = "--engine"
+
+
+def split_engines(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Words -> those of the bot, and what follows each `--engine`; what stands behind `--` is not looked at.
+
+    Raises ValueError where nothing follows.
+    """
+    rest: list[str] = []
+    engines: list[str] = []
+    given = iter(words)
+    for word in given:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return [*rest, word, *given], engines
+        if name != ENGINE:
+            rest.append(word)
+            continue
+        value = value if equals else next(given, "")
+        if not value.strip() or (not equals and value.startswith("--")):
+            raise ValueError(f"{ENGINE}: a command line or an address follows, as in {ENGINE} ./hexapawn")
+        engines.append(value)
+    return rest, engines
+
+
+SEED = Option("seed", "int", "0", "0..1000000000")
+"""0: another seed for every process. What `set_random_seed` says of a match is combined with it (ggp.bots.rng)."""
+
+
+def parse_options(bot: str, options: Sequence[Option], words: Iterable[str]) -> Mapping[str, int | str]:
+    """The words -> a value for every option. Raises OptionError, which names the bot's options."""
+    known = {option.name: option for option in options}
+    given: dict[str, int | str] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise OptionError(f"{bot}: {word[:40]}: write options as name=value")
+        if name not in known:
+            raise OptionError(f"{bot} has no option {name[:40]}; it has: {' '.join(known) or 'none'}")
+        if name in given:
+            raise OptionError(f"{bot}: {name} is given twice")
+        given[name] = _value(known[name], text)
+    return {name: _value(option, option.default) for name, option in known.items()} | given
+
+
+def _value(option: Option, text: str) -> int | str:
+    value = option.parse(text)
+    return value if isinstance(value, str) else int(value)

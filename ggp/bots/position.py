@@ -1,0 +1,113 @@
+"""What a bot sees when it is asked for a move: the position, its colour, its time; a copy that it may change."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ggp.bots.clock import BotClock
+from ggp.engines.game import Options, Playouts, Policy, Scene, Score, Search, State
+from ggp.engines.history import GameHistory
+
+
+class Position:
+    """An ggp.engines.game.State with more to it; every method of the State does what it does there.
+
+    colour: `black` or `white`, whose move is asked for; `to_play` is the same, for as long as nothing is played here.
+    game, options: which rules. plies: (seat, colour, move) from the start, the opponent's last move at the end.
+    times: all that was said about time. analysis: what the bot puts here is sent as JSON on request.
+    """
+
+    def __init__(self, line: GameHistory, state: State, times: BotClock) -> None:
+        self._state = state
+        self.colour = state.to_play
+        self._game = line.game
+        self.game = line.game.name
+        self.options: Options = line.options
+        self.plies: Sequence[tuple[int, str, str]] = line.plies
+        self.times = times
+        self.analysis: dict[str, Any] = {}
+
+    @property
+    def rules(self) -> str:
+        """In words, as `ggp-rules` has them."""
+        return self._game.rules
+
+    def first(self) -> State:
+        """The position before ply 0."""
+        return self._game.new(self.options)
+
+    @property
+    def clock(self) -> int | None:
+        """Milliseconds left on the bot's own clock when it was asked; None: no clock that it knows of."""
+        return self.times.left(self.colour)
+
+    @property
+    def budget(self) -> int | None:
+        """Milliseconds that a careful bot thinks about this move; None: as long as it likes."""
+        return self.times.budget(self.colour)
+
+    @property
+    def phase(self) -> str:
+        return self._state.phase
+
+    @property
+    def to_play(self) -> str:
+        return self._state.to_play
+
+    @property
+    def seat(self) -> int:
+        return self._state.seat
+
+    @property
+    def ply(self) -> int:
+        return self._state.ply
+
+    @property
+    def result(self) -> str:
+        return self._state.result
+
+    @property
+    def winner(self) -> int:
+        return self._state.winner
+
+    def play(self, move: str) -> str:
+        return self._state.play(move)
+
+    def why_illegal(self, move: str) -> str:
+        return self._state.why_illegal(move)
+
+    def legal_moves(self) -> list[str]:
+        return self._state.legal_moves()
+
+    def hash(self) -> int:
+        return self._state.hash()
+
+    def copy(self) -> State:
+        """The bare state, without colour and clock: what a search copies again and again."""
+        return self._state.copy()
+
+    def score(self) -> Score:
+        return self._state.score()
+
+    def standing(self) -> str:
+        return self._state.standing()
+
+    def scene(self) -> Scene:
+        return self._state.scene()
+
+    def groups(self) -> list[list[str]]:
+        return self._state.groups()
+
+    def captured(self) -> tuple[int, int]:
+        return self._state.captured()
+
+    def perft(self, depth: int) -> int:
+        return self._state.perft(depth)
+
+    def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
+        return self._state.playouts(n, seed, policy)
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        self._state.play_out(seed, policy)
+
+    def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
+        return self._state.search(seed, threads, megabytes)

@@ -1,0 +1,25 @@
+"""The bot that plays every legal move with equal chance, passes and tokens too; the measure of all others."""
+
+from collections.abc import Sequence
+
+from ggp.bots.options import SEED, parse_options
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Choose, Position, run
+
+OPTIONS = (SEED,)
+
+
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+    """Serve stdin with the options `seed=N`. Raises OptionError."""
+    chance = BotRng(int(parse_options("random", OPTIONS, words)["seed"]))
+    run(make_choose(chance), name="random", seed=chance.begin_match, engine=engines, words=())
+
+
+def make_choose(chance: BotRng) -> Choose:
+    """The same seeds and the same position: the same move."""
+
+    def choose(position: Position) -> str:
+        chance.begin_ply(position.ply)
+        return chance.choice(position.legal_moves())
+
+    return choose

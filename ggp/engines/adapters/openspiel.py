@@ -1,0 +1,361 @@
+"""`ggp engine openspiel`: the games of OpenSpiel for two players who move in turn and see everything, without chance.
+
+One adapter for all of them: no line here is for a single game. Seat 1, which is Black, is the player who acts first. A
+player who acts twice in a row has two plies.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import pyspiel
+
+from ggp.engines import gtpgo
+from ggp.engines.adapters.openspiel_options import Values, check_values, options_of, values_of
+from ggp.engines.adapters.openspiel_scene import Drawing, text_of
+from ggp.engines.adapters.openspiel_words import MoveWords, string_of
+from ggp.engines.game import Game, IllegalMove, Option, Options, Playouts, Policy, Scene, shortest
+from ggp.engines.python_state import PlainState
+from ggp.engines.registry import GameError, Registry
+from ggp.engines.session import Handler, Session, checked
+from ggp.protocol.entry_points import version
+
+NAME = "OpenSpiel"
+_TYPE = pyspiel.GameType
+_EXAMPLES = 3  # moves that a refusal names
+
+
+class OpenSpielRegistry(Registry):
+    """The games that the installed OpenSpiel registers and that can be played here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._types = {kind.short_name: kind for kind in pyspiel.registered_games()}
+
+    def names(self) -> list[str]:
+        return sorted(name for name, kind in self._types.items() if not _why_not(kind))
+
+    def load(self, name: str) -> Game:
+        if name not in self._loaded:
+            kind = self._types.get(name)
+            if kind is None:
+                raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}", code="unknown-game")
+            if reason := _why_not(kind):
+                raise GameError(f"{name} of OpenSpiel cannot be played here: {reason}", code="not-for-two")
+            self._loaded[name] = OpenSpielGame(kind)
+        return self._loaded[name]
+
+
+def make_registry() -> Registry:
+    """What `ggp engine openspiel` offers."""
+    return OpenSpielRegistry()
+
+
+def _why_not(kind: Any) -> str:
+    """Why a game of OpenSpiel cannot be played here, "" if it can."""
+    if kind.dynamics != _TYPE.Dynamics.SEQUENTIAL:
+        together = kind.dynamics == _TYPE.Dynamics.SIMULTANEOUS
+        return "both players move at the same time" if together else "it is a game of crowds, not of players"
+    if kind.chance_mode != _TYPE.ChanceMode.DETERMINISTIC:
+        return "it has chance, such as dice or cards"
+    if kind.information != _TYPE.Information.PERFECT_INFORMATION:
+        return "a player does not see everything"
+    if not kind.min_num_players <= 2 <= kind.max_num_players:
+        return f"it is for {kind.min_num_players} to {kind.max_num_players} players, not for two"
+    if not kind.default_loadable:
+        return "it cannot be loaded without a file or other parameters"
+    return ""
+
+
+class LoadedGame:
+    """A game with its parameters: what its positions share."""
+
+    def __init__(self, name: str, values: Values) -> None:
+        self.name = name
+        self.game = pyspiel.load_game(name, values)
+        self.first: int = self.game.new_initial_state().current_player()
+        self.plain = self.game.max_utility() == 1.0  # whether returns say no more than who won
+        self.max_plies = int(self.game.max_game_length())
+        self.words = MoveWords(self.game)
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        return Drawing(self.game, self.first)
+
+    def result(self, returns: list[float]) -> str:
+        margin = returns[self.first] - returns[1 - self.first]
+        if margin == 0:
+            return "0"
+        size = abs(returns[self.first])
+        return ("B+" if margin > 0 else "W+") + ("" if (self.plain and size == 1.0) or not size else shortest(size))
+
+
+class OpenSpielState(PlainState):
+    """A position; OpenSpiel keeps it."""
+
+    def __init__(self, loaded: LoadedGame, state: Any) -> None:
+        self._loaded, self.inner = loaded, state
+        self._table: dict[str, tuple[int, str]] | None = None
+        self._look()
+
+    def _look(self) -> None:
+        """After a change: who acts."""
+        self._player: int = self.inner.current_player()
+        self._table = None
+        if self._player < 0:
+            self.result = self._loaded.result(self.inner.returns())
+
+    @property
+    def to_play(self) -> str:
+        return "none" if self._player < 0 else "black" if self._player == self._loaded.first else "white"
+
+    @property
+    def seat(self) -> int:
+        return 0 if self._player < 0 else 1 if self._player == self._loaded.first else 2
+
+    @property
+    def max_plies(self) -> int:
+        return self._loaded.max_plies
+
+    def play(self, move: str) -> str:
+        action, word = self._find(move)
+        self.inner.apply_action(action)
+        self.ply += 1
+        self._look()
+        return word
+
+    def why_illegal(self, move: str) -> str:
+        try:
+            self._find(move)
+        except IllegalMove as error:
+            return str(error)
+        return ""
+
+    def legal_moves(self) -> list[str]:
+        return [] if self._player < 0 else sorted(self._legal())
+
+    def actions(self) -> dict[str, int]:
+        """OpenSpiel's number of each legal move."""
+        return {word: action for word, (action, _) in self._legal().items()}
+
+    def strings(self) -> dict[str, str]:
+        """OpenSpiel's own string of each legal move."""
+        return {word: string for word, (_, string) in self._legal().items()}
+
+    def make(self, move: str) -> None:
+        self.play(move)
+
+    def key(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """OpenSpiel's own text of the position, without colours."""
+        return text_of(self.inner)
+
+    def copy(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.inner = self.inner.clone()
+        return twin
+
+    def scene(self) -> Scene:
+        return self._loaded.drawing.scene(self.inner)
+
+    def groups(self) -> list[list[str]]:
+        return []
+
+    def perft(self, depth: int) -> int:
+        return _perft(self.inner, depth)
+
+    def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
+        """Both policies are uniform here."""
+        chance, plies, wins = random.Random(seed), 0, [0, 0, 0]
+        for _ in range(n):
+            state = self.inner.clone()
+            plies += _run_out(state, chance)
+            wins["BW0".index(self._loaded.result(state.returns())[0])] += 1
+        return Playouts(plies, wins[0], wins[1], wins[2])
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        self.ply += _run_out(self.inner, random.Random(seed))
+        self._look()
+
+    def serialized(self) -> str:
+        """The game and the position as OpenSpiel writes them (pyspiel.deserialize_game_and_state reads it)."""
+        text: str = pyspiel.serialize_game_and_state(self._loaded.game, self.inner)
+        return text
+
+    def _quickly(self, player: int, string: str) -> int | None:
+        """The legal action of that string, without the strings of all others; None: it is not found this way."""
+        inner, known = self.inner, self._loaded.words.known
+        legal = inner.legal_actions()
+        tried = known.get((player, string), [])
+        for action in tried:
+            if action in legal and inner.action_to_string(player, action) == string:
+                return action
+        try:
+            action = inner.string_to_action(player, string)
+        except Exception:  # of no legal action
+            return None
+        if action not in legal or inner.action_to_string(player, action) != string:
+            return None
+        known.setdefault((player, string), []).append(action)
+        return int(action)
+
+    def _legal(self) -> dict[str, tuple[int, str]]:
+        if self._table is None:
+            self._table = self._loaded.words.table(self.inner) if self._player >= 0 else {}
+        return self._table
+
+    def _find(self, move: str) -> tuple[int, str]:
+        """The action that a move means, and its word. Raises IllegalMove.
+
+        A word counts first, then OpenSpiel's own string in its own case, then either in any case of letters, then a
+        string up to its `#`, which begins a comment on the wire.
+        """
+        player = self._player
+        if player < 0:
+            raise IllegalMove("the game is over")
+        words = self._loaded.words
+        if not words.collides and self._table is None:
+            string = string_of(move)
+            if words.word(player, string) == move and (action := self._quickly(player, string)) is not None:
+                return action, move
+        table = self._legal()
+        if (found := table.get(move)) is not None:
+            return found[0], move
+        folded = move.lower()
+        tests: tuple[Callable[[str, str], bool], ...] = (
+            lambda word, string: string == move,
+            lambda word, string: word.lower() == folded,
+            lambda word, string: string.lower() == folded,
+            lambda word, string: string.partition("#")[0].rstrip() == move,
+        )
+        for test in tests:
+            fitting = [(action, word) for word, (action, string) in table.items() if test(word, string)]
+            if len(fitting) == 1:
+                return fitting[0]
+            if fitting:
+                several = " or ".join(word for _, word in fitting[:_EXAMPLES])
+                raise IllegalMove(f"{move[:40]} may be {several}: write one of them")
+        few = sorted(table)[:_EXAMPLES]
+        raise IllegalMove(f"{move[:40]} is none of the {len(table)} legal moves, such as {' '.join(few)}"[:300])
+
+
+class OpenSpielGame(Game):
+    """One game; what it is with given parameters is kept, because every match begins it again."""
+
+    words = ()
+
+    def __init__(self, kind: Any) -> None:
+        self.name = str(kind.short_name)
+        self._kind = kind
+        self._parameters: Mapping[str, Any] = dict(kind.parameter_specification)
+        self._loaded: dict[tuple[tuple[str, Any], ...], LoadedGame] = {}
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:  # type: ignore[override]
+        return options_of(self.name, self._parameters)
+
+    @property
+    def rules(self) -> str:  # type: ignore[override]
+        """What OpenSpiel says of the game; it has no text of its rules."""
+        loaded = self._load({})
+        state = OpenSpielState(loaded, loaded.game.new_initial_state())
+        first = state.legal_moves()[:5]
+        own = "; ".join(state.strings()[word] for word in first)
+        text = [line for line in state.text().splitlines() if line.strip()]
+        return "\n".join(
+            [
+                f"# {self._kind.long_name}",
+                f"The game {self.name} of OpenSpiel {version('open_spiel')}, which has its rules and no text of them.",
+                "Two players move in turn, as the status line says; one may move twice. Seat 1, Black, acts first.",
+                f"A game has at most {loaded.max_plies} plies.",
+                f"Moves are OpenSpiel's own names of actions: {own}",
+                f"As words, without blanks: {' '.join(first)}",
+                "The first position:",
+                *text,
+            ]
+        )
+
+    def new(self, options: Options) -> OpenSpielState:
+        values = values_of(self._parameters, options)
+        if tuple(values.items()) not in self._loaded:  # every ggp-undo begins the game again
+            check_values(self.name, values)
+        loaded = self._load(values)
+        return OpenSpielState(loaded, loaded.game.new_initial_state())
+
+    def _load(self, values: Values) -> LoadedGame:
+        key = tuple(values.items())
+        if key not in self._loaded:
+            if len(self._loaded) > 20:
+                self._loaded.clear()
+            self._loaded[key] = LoadedGame(self.name, values)
+        return self._loaded[key]
+
+
+def extend(session: Session, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
+    """The commands of an engine, and of them those that are different here."""
+
+    def need() -> OpenSpielState:
+        state = session.need().state
+        assert isinstance(state, OpenSpielState)
+        return state
+
+    def new(arguments: list[str]) -> str:
+        return f"{handlers['ggp-new'](arguments)} max_plies={need().max_plies}"
+
+    def joined(handler: Handler) -> Handler:
+        """OpenSpiel's own strings have blanks."""
+        return lambda words: handler([words[0], " ".join(words[1:])] if len(words) > 2 else words)
+
+    def showboard(arguments: list[str]) -> str:
+        state = need()
+        if state.scene()["cells"]:
+            return handlers["showboard"](arguments)
+        lines = [line.rstrip() for line in state.text().splitlines() if line.strip()]
+        return "\n" + "\n".join(lines)
+
+    table = {name: handler for name, handler in handlers.items() if name not in gtpgo.NAMES}
+    return {
+        **table,
+        "name": lambda arguments: NAME,
+        "version": lambda arguments: version("open_spiel"),
+        "ggp-new": new,
+        "ggp-play": joined(handlers["ggp-play"]),
+        "ggp-legal": lambda words: handlers["ggp-legal"]([" ".join(words)] if words else words),
+        "play": joined(handlers["play"]),
+        "showboard": showboard,
+        **checked(
+            {
+                "openspiel-state": (0, 0, lambda arguments: _one_line(need().serialized())),
+                "openspiel-moves": (0, 0, lambda arguments: _one_line(need().strings())),
+            }
+        ),
+    }
+
+
+def _one_line(value: object) -> str:
+    import json
+
+    return json.dumps(value)
+
+
+def _perft(state: Any, depth: int) -> int:
+    if depth == 0:
+        return 1
+    if state.is_terminal():
+        return 0
+    actions = state.legal_actions()
+    return len(actions) if depth == 1 else sum(_perft(state.child(action), depth - 1) for action in actions)
+
+
+def _run_out(state: Any, chance: random.Random) -> int:
+    """Random actions to the end; how many."""
+    plies = 0
+    while not state.is_terminal():
+        actions = state.legal_actions()
+        state.apply_action(actions[int(chance.random() * len(actions))])
+        plies += 1
+    return plies

@@ -1,0 +1,229 @@
+"""`ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]`: on stdin and stdout, or a service.
+
+It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ggp.engines.fast_path import next_input
+from ggp.engines.limits import SLOW
+from ggp.engines.registry import GameError, Registry
+from ggp.engines.service import Extend, make_responder
+from ggp.engines.session import Session
+from ggp.protocol.errors import AddressError, CommandFailed
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.pipe import serve_stdio
+
+if TYPE_CHECKING:
+    from ggp.protocol.transports.unix import UnixService
+    from ggp.protocol.transports.zmq import Service
+
+USAGE = """\
+Usage: ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]
+
+Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
+  openspiel           the games of OpenSpiel (package open_spiel) in place of ours
+  FILE.py             the game in this file, installed or not, in place of ours; what the file prints goes to stderr
+  GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
+  --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
+                      or at a Unix stream socket (unix:///PATH)
+  --gogui             play as GoGui enters moves: compound moves point by point, bids and swaps by a point, and `pass`
+                      ends a compound move, takes the button, keeps sides, bids 0 or names no dead stones, whichever
+                      is the first that is legal
+  --help              this text
+
+Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""
+
+BAD_USAGE = 2
+ADAPTERS = {"openspiel": ("ggp.engines.adapters.openspiel", "pyspiel", "open_spiel")}
+"""Engines of other projects: a module with `make_registry` and `extend`, what it imports, which package that is."""
+
+
+class UsageError(ValueError):
+    """Arguments that cannot be; str() is the line for the person who wrote them."""
+
+
+class Arguments(NamedTuple):
+    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter` or `file` is
+    where its rules are, both empty for ours."""
+
+    game: tuple[str, ...] = ()
+    adapter: str = ""
+    file: str = ""
+    bind: str = ""
+    gogui: bool = False
+    help: bool = False
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the game's code is not ours."""
+        return bool(self.adapter or self.file)
+
+
+def main(argv: list[str]) -> int:
+    """Serve until `quit`, the end of input or an interrupt. Returns the exit status: 2 for bad arguments."""
+    try:
+        arguments = parse_arguments(argv)
+        if arguments.help:
+            print(USAGE)
+            return 0
+        stdout = _own_stdout() if arguments.foreign else None
+        registry, extend = find_games(arguments)
+        session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
+        if arguments.bind:
+            return _serve_many(registry, arguments, extend)
+        if stdout is None:
+            serve_stdio(make_responder(session), read=lambda: next_input(session))
+        else:
+            serve_stdio(make_responder(session, extend), stdout=stdout)
+    except UsageError as error:
+        print(f"ggp engine: {error}", file=sys.stderr)
+        return BAD_USAGE
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as end:  # nothing of ours raises it
+        print(f"ggp engine: the game's code called sys.exit({end.code!r}): raise an exception instead", file=sys.stderr)
+        return 1
+    return 0
+
+
+def find_games(arguments: Arguments) -> tuple[Registry, Extend | None]:
+    """The games of the command line, and what is different in the commands. Raises UsageError."""
+    if arguments.adapter:
+        return load_adapter(arguments.adapter)
+    if not arguments.file:
+        return Registry(), None
+    from ggp.engines.game_file import load_file  # with traceback, which takes some milliseconds
+
+    try:
+        return Registry(load_file(arguments.file)), None
+    except GameError as error:
+        raise UsageError(str(error)) from None
+
+
+def load_adapter(name: str) -> tuple[Registry, Extend]:
+    """The games of another project's engine, and what is different in its commands. Raises UsageError."""
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    module, needed, package = ADAPTERS[name]
+    if find_spec(needed) is None:
+        raise UsageError(f"{name} needs the package {package}: pip install {package}")
+    adapter = import_module(module)
+    return adapter.make_registry(), adapter.extend
+
+
+def _own_stdout() -> int:
+    """A descriptor for the answers; what a foreign library prints goes to stderr."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    return kept
+
+
+def complete(before: Sequence[str], typed: str) -> list[str]:
+    """What may stand behind these words of the command line, for a shell's completion."""
+    options = [option for option in ("--bind", "--gogui", "--help") if option not in before]
+    if typed.startswith("-") or before[-1:] == ("--bind",):
+        return options if typed.startswith("-") else []
+    game = [word for word in before if not word.startswith("-")]
+    if game[:1] and game[0] in ADAPTERS:
+        try:
+            return complete_game(game[1:], load_adapter(game[0])[0])
+        except UsageError:
+            return []
+    return complete_game(game) if game else [*complete_game(game), *ADAPTERS, *_files(typed), *options]
+
+
+def _files(typed: str) -> list[str]:
+    from glob import escape, glob  # only for this
+
+    return sorted(glob(f"{escape(typed)}*.py")) if typed else []  # noqa: PTH207
+
+
+def complete_game(before: Sequence[str], registry: Registry | None = None) -> list[str]:
+    """What may stand behind these words of `GAME name=value …`; None is for the games that are installed."""
+    registry = registry or Registry()
+    if not before:
+        return list(registry.names())
+    given = {word.partition("=")[0] for word in before[1:]}
+    try:
+        return [f"{option.name}=" for option in registry.load(before[0]).options if option.name not in given]
+    except GameError:
+        return []
+
+
+def parse_arguments(argv: list[str]) -> Arguments:
+    """Raises UsageError."""
+    words: list[str] = []
+    found = Arguments()
+    rest = iter(argv)
+    for word in rest:
+        if word in ("-h", "--help"):
+            found = found._replace(help=True)
+        elif word == "--gogui":
+            found = found._replace(gogui=True)
+        elif word == "--bind" or word.startswith("--bind="):
+            url = word[len("--bind=") :] if "=" in word else next(rest, "")
+            if not url:
+                raise UsageError("--bind needs a URL, such as tcp://127.0.0.1:5555")
+            found = found._replace(bind=url)
+        elif word.startswith("-"):
+            raise UsageError(f"unknown argument: {word[:40]}; try ggp engine --help")
+        else:
+            words.append(word)
+    if words and words[0] in ADAPTERS:
+        found = found._replace(adapter=words.pop(0))
+    elif words and words[0].endswith(".py"):
+        found = found._replace(file=words.pop(0))
+    return found._replace(game=tuple(words))
+
+
+def start_session(registry: Registry, arguments: Arguments) -> Session:
+    """A session with the game of the command line. Raises UsageError."""
+    session = Session(registry, arguments.gogui)
+    if arguments.game:
+        try:
+            session.new(arguments.game[0], list(arguments.game[1:]))
+        except CommandFailed as error:
+            raise UsageError(str(error)) from None
+    return session
+
+
+def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None) -> int:
+    def make() -> Responder:
+        return make_responder(start_session(registry, arguments), extend)
+
+    try:
+        return serve_at("ggp engine", arguments.bind, make)
+    except AddressError as error:
+        raise UsageError(str(error)) from None
+
+
+def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
+    """Listen there, each connection with a Responder of its own, until a signal; the exit status. Raises
+    AddressError."""
+    from ggp.protocol.transports.signal_fd import Stopped, Stopping
+
+    with Stopping() as stopping:  # a second signal does not disturb the end
+        service = _bind(url, make)
+        try:
+            print(f"{program}: listening at {service.url}", file=sys.stderr, flush=True)
+            service.serve(stopping)
+        except Stopped as stopped:
+            return 128 + stopped.number
+        finally:
+            service.close()  # which removes the socket's file
+
+
+def _bind(url: str, make: Callable[[], Responder]) -> "Service | UnixService":
+    """Raises AddressError."""
+    from ggp.protocol.transports.unix import SCHEME, UnixService
+
+    if url.startswith(SCHEME):
+        return UnixService(url, make, slow=SLOW)
+    from ggp.protocol.transports.zmq import Service  # 30 ms, only for this
+
+    return Service(url, make, slow=SLOW)

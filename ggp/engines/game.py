@@ -1,0 +1,328 @@
+"""The contract of a game: what a Game and a State must offer. It knows no rules and no protocol (see service)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, Protocol
+
+from ggp.engines._core import IllegalMove
+
+__all__ = [
+    "Game",
+    "IllegalMove",
+    "Option",
+    "OptionError",
+    "OptionValue",
+    "Options",
+    "Phase",
+    "Playouts",
+    "Policy",
+    "Scene",
+    "Score",
+    "Search",
+    "SetupState",
+    "State",
+    "read_options",
+    "result_by_totals",
+    "shortest",
+]
+
+MAX_NUMBER = 1_000_000
+"""The largest absolute value of an option; no board has this many points."""
+
+OptionValue = int | float | str
+Options = Mapping[str, OptionValue]
+Policy = Literal["uniform", "rollout"]
+Score = dict[str, dict[str, float | int | list[int] | None]]
+Scene = dict[str, Any]  # its shape: ggp.engines.scene
+
+
+class Phase(StrEnum):
+    """What the side to act decides now."""
+
+    BID = "bid"
+    CHOOSE = "choose"
+    PLAY = "play"
+    AGREE = "agree"
+    OVER = "over"
+
+
+class OptionError(ValueError):
+    """An option, or a set of them, that cannot be; str() names it and says what can."""
+
+
+class Option(NamedTuple):
+    """One option of a game; str() is its `ggp-options` line: `size int 9 2..25`.
+
+    type: `int`, `half` (a multiple of 0.5), `bid` (an integer, or `bid`) or `enum`.
+    domain: comma-separated: values, ranges `2..25`, or `*` for every number.
+    """
+
+    name: str
+    type: str
+    default: str
+    domain: str
+
+    def parse(self, text: str) -> OptionValue:
+        """Text as a person wrote it -> the value. Raises OptionError."""
+        text = text.lower()
+        if self.type in ("enum", "bid") and text in self.domain.split(","):
+            return text
+        if self.type != "enum":
+            number = _read_number(text)
+            if number is not None and self._in_domain(number) and (self.type == "half" or "." not in text):
+                return number + 0.0 if self.type == "half" else int(number)  # + 0.0: there is no -0
+        raise OptionError(f"{self.name}={text[:40]}: {self.name} is {self._words()}")
+
+    def _in_domain(self, number: float) -> bool:
+        if not (number * 2).is_integer() or (self.type != "half" and not number.is_integer()):
+            return False
+        for part in self.domain.split(","):
+            low, dots, high = part.partition("..")
+            if part == "*":
+                return abs(number) <= MAX_NUMBER
+            if part != "bid" and float(low) <= number <= float(high if dots else low):
+                return True
+        return False
+
+    def _words(self) -> str:
+        kind = {"int": "an integer", "half": "a multiple of 0.5", "bid": "bid or an integer"}.get(self.type, "one")
+        return f"{kind} from -{MAX_NUMBER} to {MAX_NUMBER}" if "*" in self.domain else f"{kind} of {self.domain}"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type} {self.default} {self.domain}"
+
+
+class Playouts(NamedTuple):
+    """What random games came to: the plies of all of them, and how many each colour won."""
+
+    plies: int
+    black: int
+    white: int
+    draws: int
+
+
+class Search(Protocol):
+    """A search from one position, with its own copy of it. `ggp.engines.native.CoreState.search` makes one.
+
+    The same seed, threads, playouts and moves find the same on every machine, as long as no time ends a run.
+    """
+
+    def run(self, playouts: int = 0, seconds: float = 0.0) -> None:
+        """Play more playouts, up to this number or time (0: no limit); fewer if they could not change the best move.
+
+        Without the GIL; Ctrl-C is heard. Raises ValueError without any limit, IllegalMove when the game is over.
+        """
+
+    def play(self, move: str) -> None:
+        """Go on from the position after `move`; what was found about it is kept. Raises IllegalMove."""
+
+    def votes(self) -> list[tuple[str, int, float, str]]:
+        """Of each move, the best first: its playouts, the share of them that the side to move won (0 to 1; a draw
+        is half), and what is proven of it: `win`, `loss`, `draw` or nothing. Empty before the first run.
+
+        Colours count, not seats: `swap-sides` is never among the moves.
+        """
+
+    def line(self) -> list[str]:
+        """The moves that both sides are expected to play, the best one first."""
+
+    def hash(self) -> int:
+        """State.hash of its position."""
+
+    @property
+    def swap_follows(self) -> bool:
+        """Whether the opponent may answer a move by taking the side: the best move is then the most even one."""
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it holds."""
+
+
+class State(Protocol):
+    """One position of one game, with the past that its rules need. ggp.engines.python_state has defaults."""
+
+    @property
+    def phase(self) -> str:
+        """A value of Phase."""
+
+    @property
+    def to_play(self) -> str:
+        """`black` or `white`; `none` when over."""
+
+    @property
+    def seat(self) -> int:
+        """The seat to act, 1 or 2; 0 when over."""
+
+    @property
+    def ply(self) -> int:
+        """How many plies were played."""
+
+    @property
+    def result(self) -> str:
+        """`B+3.5`, `W+`, `0`; empty until over."""
+
+    @property
+    def winner(self) -> int:
+        """The seat that won; 0 for a draw or before the end."""
+
+    def play(self, move: str) -> str:
+        """Play for the side to act; letter case does not count. Returns the canonical move.
+
+        Raises IllegalMove with the reason, and then nothing has changed.
+        """
+
+    def why_illegal(self, move: str) -> str:
+        """The reason why `move` cannot be played; empty if it can."""
+
+    def legal_moves(self) -> list[str]:
+        """Every legal move, canonical, sorted bytewise; `dead:` stands for every dead list; empty when over."""
+
+    def hash(self) -> int:
+        """64 bits, equal for equal positions in every process: board, side, phase, seats, tokens, passes,
+        dead lists, an open swap. The options are mixed in by the service; the ply number is left out."""
+
+    def copy(self) -> "State": ...
+
+    def score(self) -> Score:
+        """`{"black": {"total": x, ...}, "white": {...}}` as the position stands; total None: no such number.
+
+        What is beside the total are the numbers that it is the sum of, and lists such as the values of groups.
+        """
+
+    def standing(self) -> str:
+        """The result if the position were scored as it stands: `B+3.5`; empty if it cannot be."""
+
+    def scene(self) -> Scene:
+        """The drawing, in the shape of ggp.engines.scene; the service adds the status."""
+
+    def groups(self) -> list[list[str]]:
+        """The pieces on the board as lists of cells that live and die together."""
+
+    def captured(self) -> tuple[int, int]:
+        """How many black and how many white pieces were taken from the board."""
+
+    def perft(self, depth: int) -> int:
+        """Number of legal move sequences of that length."""
+
+    def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
+        """Play n random games from here, the same ones for the same seed (0..2**64-1)."""
+
+    def play_out(self, seed: int, policy: Policy) -> None:
+        """Go on at random to the end of the game: one of those of `playouts`; a game without end stops short of it."""
+
+    def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
+        """A search from here, which is not over; None: this game has none. seed: 0..2**64-1; threads: 1..64.
+
+        megabytes: 1..65536, for its nodes; when they are full, it searches on without new ones.
+        """
+
+
+class SetupState(State, Protocol):
+    """A State for the plain GTP commands that only go has: out of turn, handicap by hand, positions of SGF."""
+
+    def set_to_play(self, colour: str) -> None:
+        """Give the turn to `black` or `white`. Raises IllegalMove when there is no turn to give."""
+
+    def place_handicap(self, points: list[str]) -> None:
+        """Black stones before ply 0; then White is to move. Raises ValueError."""
+
+    def board(self) -> str:
+        """The stones: rows from the top, columns from the left, `.` empty, `X` black, `O` white."""
+
+    def set_up(self, board: str, colour: str) -> None:
+        """Begin, before ply 0 on an empty board, with that board and that colour to move; ko rules count from there.
+
+        Raises ValueError with the reason, such as a group without a liberty.
+        """
+
+
+class Game(ABC):
+    """A game: its name, its options, its rules in words, and how to start it.
+
+    Offer an instance under the entry point group `ggp.games`, under its own name.
+    """
+
+    name: str
+    rules: str
+    options: tuple[Option, ...] = ()
+    words: tuple[str, ...] = ("pass",)
+    """The moves that are no cells, for menus; `bid:` and `dead:` take more after the colon."""
+    setup = False
+    """Whether its states are SetupState; the service then has the handicap and SGF commands of GTP."""
+    compound = False
+    """Whether a move may consist of several cells: `--gogui` enters each move by cells (ggp.engines.gogui_input)."""
+    window = 0
+    """Of an unbounded hex board with cells `q,r`: how wide a part, round 0,0, GoGui shows; 0: the board is finite."""
+    komi_at_any_time = False
+    """Whether GTP's `komi` acts at once also after ply 0; it must not change what is legal."""
+
+    @abstractmethod
+    def new(self, options: Options) -> State:
+        """The position before ply 0. `options` has a parsed value for every option.
+
+        Raises OptionError for values that are each possible but not together.
+        """
+
+    def boardsize(self, width: int) -> Options | None:
+        """GTP's `boardsize` -> the options that it replaces; None: that size cannot be."""
+        for option in self.options:
+            if option.name == "size":
+                try:
+                    return {"size": option.parse(str(width))}
+                except OptionError:
+                    return None
+        return None
+
+    def clicks(self, move: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The cells of a canonical move in the order of their entry, and then those that may come in any order."""
+        return (move,), ()
+
+    def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
+        """What `colour` has entered so far, as cells with the colours of their pieces."""
+        return dict.fromkeys(cells, colour)
+
+    def komi(self, number: float) -> OptionValue | None:
+        """GTP's `komi` (any finite number) -> the value of the option `komi`; None: this game has no use for it."""
+        return None
+
+
+def read_options(game: Game, words: Iterable[str]) -> dict[str, OptionValue]:
+    """`name=value` words -> a value for every option of the game. Raises OptionError."""
+    known = {option.name: option for option in game.options}
+    given: dict[str, OptionValue] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise OptionError(f"{word[:40]}: write options as name=value")
+        if name not in known:
+            names = " ".join(known) or "none"
+            raise OptionError(f"unknown option: {name[:40]}; {game.name} has: {names}")
+        if name in given:
+            raise OptionError(f"repeated option: {name}")
+        given[name] = known[name].parse(text)
+    return {name: given[name] if name in given else known[name].parse(known[name].default) for name in known}
+
+
+def result_by_totals(score: Score) -> str:
+    """The result that the two totals make: `B+3.5`, `W+1`, `0`; empty without totals."""
+    black, white = score["black"]["total"], score["white"]["total"]
+    if not isinstance(black, int | float) or not isinstance(white, int | float):
+        return ""
+    margin = round(black - white, 9)  # a komi like 6.3 is no binary fraction
+    return f"{'B' if margin > 0 else 'W'}+{shortest(abs(margin))}" if margin else "0"
+
+
+def shortest(number: float) -> str:
+    """The shortest decimal, at most nine places: 3.5, 3, never 3.0."""
+    text = f"{number:.9f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _read_number(text: str) -> float | None:
+    """A decimal number without exponent, at most 20 characters."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    whole, _, part = digits.partition(".")
+    if len(text) > 20 or not (whole + part).isdigit() or not (whole + part).isascii():
+        return None
+    return float(text)

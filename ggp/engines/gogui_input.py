@@ -1,0 +1,207 @@
+"""Turns entered cell by cell, as GoGui does under --gogui, and how GoGui names cells. It knows no protocol."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from ggp.engines.game import Game, IllegalMove, Scene
+from ggp.engines.history import GameHistory
+from ggp.engines.scene import piece, token
+
+LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # GoGui skips I as GTP does
+POINT = re.compile("[A-HJ-Z]{1,2}[1-9][0-9]?")
+SHOWN = 5  # of the cells that may come next, in a reason
+
+
+def point_of(game: Game, cell: str) -> str:
+    """How GoGui names a cell; empty if it lies outside the window on an unbounded board.
+
+    GoGui's columns are A to Z and then AA to AZ, BA, BB, without I: at most 52, and as many rows.
+    """
+    if not game.window:
+        return cell
+    half = game.window // 2
+    column, row = (int(number) + half for number in cell.split(","))
+    if not 0 <= column < game.window or not 0 <= row < game.window:
+        return ""
+    return f"{column_name(column)}{row + 1}"
+
+
+def cell_of(game: Game, text: str) -> str:
+    """The cell that a point of GoGui's names, in any case; empty if it is no point."""
+    text = text.upper()
+    if POINT.fullmatch(text) is None or not game.window:
+        return text if POINT.fullmatch(text) else ""
+    half = game.window // 2
+    column, row = place(text)
+    return f"{column - half},{row - half}" if column < game.window and row < game.window else ""
+
+
+def place(point: str) -> tuple[int, int]:
+    """A point's column and row, both from 0."""
+    letters = point.rstrip("0123456789")
+    column = 0
+    for letter in letters:
+        column = column * len(LETTERS) + LETTERS.index(letter) + 1
+    return column - 1, int(point[len(letters) :]) - 1
+
+
+def column_name(column: int) -> str:
+    """0 -> A, 24 -> Z, 25 -> AA."""
+    first, second = divmod(column, len(LETTERS))
+    return (LETTERS[first - 1] if first else "") + LETTERS[second]
+
+
+def word_cells(line: GameHistory) -> dict[str, str]:
+    """The cells by which GoGui enters a move that is no point: cell -> move.
+
+    `bid:N` is any cell of row N, `swap-sides` the stone that stands there; on an empty board every cell.
+    """
+    words = {"bid:", "swap-sides"}.intersection(line.game.words)
+    if not words or line.state.phase == "over":
+        return {}
+    legal = set(line.state.legal_moves())
+    if line.state.phase == "bid":
+        bids = ((cell["at"], f"bid:{place(cell['at'])[1] + 1}") for cell in line.state.scene()["cells"])
+        return {at: bid for at, bid in bids if bid in legal}
+    if "swap-sides" not in legal:
+        return {}
+    scene = line.state.scene()
+    return {entry["at"]: "swap-sides" for entry in scene["pieces"] or scene["cells"]}
+
+
+class GoguiEntry:
+    """The cells of the turn that is being entered, and those by which earlier turns were.
+
+    The cells belong to one position of one line: a ply that is played or taken back by other means forgets them.
+    """
+
+    def __init__(self) -> None:
+        self._line: GameHistory | None = None
+        self._ply = 0
+        self._cells: tuple[str, ...] = ()
+        self._turns: dict[int, tuple[str, tuple[str, ...]]] = {}  # by ply: the move and its cells
+
+    def on(self, copy: GameHistory, line: GameHistory) -> "GoguiEntry":
+        """The same entry on a copy of the line."""
+        other = GoguiEntry()
+        other._turns = dict(self._turns)
+        other._keep(copy, self.cells_in_order(line))
+        return other
+
+    def cells_in_order(self, line: GameHistory) -> tuple[str, ...]:
+        """What was entered of the turn at hand."""
+        return self._cells if line is self._line and len(line.plies) == self._ply else ()
+
+    def play(self, line: GameHistory, colour: str, move: str) -> str:
+        """One point, or `pass` at the end of a turn; returns the move that it is to be played as, or nothing.
+
+        Raises IllegalMove, and nothing has changed.
+        """
+        cells = self.cells_in_order(line)
+        cell = cell_of(line.game, move)
+        if cells and move.lower() == "pass":
+            return self._whole(line, cells)
+        if not cell:
+            if cells:
+                raise IllegalMove(f"the turn {_points(line.game, cells)} is not ended: write pass, or undo")
+            return move
+        if colour != line.state.to_play:
+            raise IllegalMove(f"it is {line.state.to_play}'s turn" if line.state.seat else "the game is over")
+        possible = self.next_cells(line)
+        if cell not in possible:
+            raise IllegalMove(self._why_not(line, cells, cell, possible))
+        self._keep(line, (*cells, cell))
+        return ""
+
+    def played(self, line: GameHistory, cells: tuple[str, ...]) -> None:
+        """The last ply of the line was entered by these cells."""
+        self._turns[len(line.plies) - 1] = (line.plies[-1][2], cells)
+
+    def take_back_cell(self, line: GameHistory) -> bool:
+        """Forget the last cell of the turn at hand; False if there is none."""
+        cells = self.cells_in_order(line)
+        if cells:
+            self._keep(line, cells[:-1])
+        return bool(cells)
+
+    def taken_back(self, line: GameHistory, move: str, cells_too: bool) -> None:
+        """`line` is without its last ply, which was `move`. The cells by which that was entered stand again, if
+        only the `pass` that ended it is to be taken back.
+        """
+        ply = len(line.plies)
+        turn = self._turns.get(ply)
+        self._turns = {number: turn for number, turn in self._turns.items() if number < ply}
+        if turn is not None and turn[0] == move and not cells_too:
+            self._keep(line, turn[1])
+
+    def next_cells(self, line: GameHistory) -> set[str]:
+        """The cells that may come next."""
+        cells = self.cells_in_order(line)
+        return {cell for move in self._moves(line) for cell in follow(line.game, move, cells)}
+
+    def whole_move(self, line: GameHistory) -> str:
+        """The move that the cells entered so far make; empty if they make none."""
+        cells = self.cells_in_order(line)
+        return next((move for move in self._moves(line) if is_whole(line.game, move, cells)), "") if cells else ""
+
+    def drawn(self, line: GameHistory, scene: Scene) -> Scene:
+        """The scene with what was entered so far as stones on it, marked like a last ply."""
+        cells = self.cells_in_order(line)
+        if not cells:
+            return scene
+        stones = line.game.clicked(cells, line.state.to_play)
+        standing = [entry for entry in scene["pieces"] if entry["at"] not in stones]
+        text = f"Entered so far: {_points(line.game, cells)}; pass ends the turn"
+        return {
+            **scene,
+            "pieces": standing + [piece(at, colour) for at, colour in stones.items()],
+            "tokens": [*scene["tokens"], token("entry", line.state.to_play, text)],
+            "last": list(stones),
+        }
+
+    def _keep(self, line: GameHistory, cells: tuple[str, ...]) -> None:
+        self._line, self._ply, self._cells = line, len(line.plies), cells
+
+    def _moves(self, line: GameHistory) -> Iterable[str]:
+        return (move for move in line.state.legal_moves() if move not in line.game.words)
+
+    def _whole(self, line: GameHistory, cells: tuple[str, ...]) -> str:
+        if move := self.whole_move(line):
+            return move
+        named, more = _points(line.game, cells), _some(line.game, self.next_cells(line))
+        raise IllegalMove(f"{named} is no whole turn; next may come {more}")
+
+    def _why_not(self, line: GameHistory, cells: tuple[str, ...], cell: str, possible: set[str]) -> str:
+        point = point_of(line.game, cell)
+        if cells:
+            named, more = _points(line.game, cells), _some(line.game, possible)
+            return f"{point} cannot follow {named}; next may come {more or 'pass only'}"
+        return (not line.game.window and line.state.why_illegal(cell)) or f"no turn begins at {point}"
+
+
+def follow(game: Game, move: str, cells: tuple[str, ...]) -> set[str]:
+    """The cells that may come next on the way to that move; none if it is not to be reached, or is there."""
+    first, free = game.clicks(move)
+    if len(cells) < len(first):
+        return {first[len(cells)]} if first[: len(cells)] == cells else set()
+    if cells[: len(first)] != first:
+        return set()
+    left = Counter(free)
+    left.subtract(cells[len(first) :])
+    return set() if min(left.values(), default=0) < 0 else {cell for cell, times in left.items() if times}
+
+
+def is_whole(game: Game, move: str, cells: tuple[str, ...]) -> bool:
+    """Whether these cells are that move."""
+    first, free = game.clicks(move)
+    return cells[: len(first)] == first and Counter(cells[len(first) :]) == Counter(free)
+
+
+def _points(game: Game, cells: Iterable[str]) -> str:
+    return " ".join(point_of(game, cell) for cell in cells)
+
+
+def _some(game: Game, cells: set[str]) -> str:
+    points = sorted(filter(None, (point_of(game, cell) for cell in cells)))
+    return " ".join(points[:SHOWN]) + (" …" if len(points) > SHOWN else "")

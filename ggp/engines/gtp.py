@@ -1,0 +1,127 @@
+"""GTP's view of the game at hand: boardsize, komi, play, undo, showboard, scores. Handicap and SGF are in gtpgo."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ggp.engines.game import MAX_NUMBER, OptionError
+from ggp.engines.history import GameHistory
+from ggp.engines.session import Handler, Session, checked, syntax_error
+from ggp.protocol.errors import CommandFailed
+
+FullScene = Callable[[GameHistory], dict[str, Any]]
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+
+
+def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
+    """The table of this file's commands. full_scene: the drawing of a line's position with its status."""
+    views = Views(session, full_scene)
+    table = checked(
+        {
+            "boardsize": (1, 1, views.boardsize),
+            "komi": (1, 1, views.komi),
+            "play": (2, 2, views.play),
+            "undo": (0, 0, views.undo),
+            "showboard": (0, 0, views.showboard),
+            "final_score": (0, 0, views.final_score),
+            "final_status_list": (1, 1, views.final_status_list),
+        }
+    )
+    return {**table, "clear_board": views.clear_board}  # "never fails", so it minds no arguments
+
+
+class Views:
+    """The handlers. Each that fails has changed nothing."""
+
+    def __init__(self, session: Session, full_scene: FullScene) -> None:
+        self._session = session
+        self._full_scene = full_scene
+
+    def boardsize(self, arguments: list[str]) -> str:
+        """As `ggp-new` with the current options, the size replaced."""
+        game = self._session.need().game
+        text = arguments[0]
+        if not text.removeprefix("-").isdigit() or not text.isascii():
+            raise syntax_error("boardsize")
+        size = game.boardsize(int(text)) if len(text) < 10 else None
+        try:
+            if size is not None:
+                self._session.start(game, {**self._session.options, **size})
+        except OptionError:  # such as a handicap that this board is too small for
+            size = None
+        if size is None:
+            raise CommandFailed("unacceptable size")
+        return ""
+
+    def clear_board(self, arguments: list[str]) -> str:
+        """As `ggp-new` with the current options."""
+        self._session.start(self._session.need().game, self._session.options)
+        return ""
+
+    def komi(self, arguments: list[str]) -> str:
+        """Succeeds for every number; its meaning is the game's. Acts at once before ply 0, in go at any time."""
+        line = self._session.need()
+        value = line.game.komi(_number(arguments[0]))
+        if value is None:
+            return ""
+        if not line.plies or line.game.komi_at_any_time:
+            self._session.line = line.with_komi({**line.options, "komi": value})
+        self._session.options = {**self._session.options, "komi": value}
+        return ""
+
+    def play(self, arguments: list[str]) -> str:
+        self._session.play(*arguments)
+        return ""
+
+    def undo(self, arguments: list[str]) -> str:
+        self._session.undo_play()
+        return ""
+
+    def showboard(self, arguments: list[str]) -> str:
+        """The board under an empty first line, which keeps its columns straight."""
+        from ggp.protocol.drawing import scene, text  # for this command only, and an engine is to start quickly
+
+        try:
+            line = self._session.need()
+            drawn = scene.as_scene(self._session.entry.drawn(line, self._full_scene(line)))
+            lines = [text.draw(drawn), *text.describe(drawn)]
+        except scene.DrawingError as error:  # a game of a third party's
+            raise CommandFailed(str(error)) from None
+        return "\n" + "\n".join(lines).lstrip("\n")
+
+    def final_score(self, arguments: list[str]) -> str:
+        state = self._session.need().state
+        result = state.result if state.phase == "over" else state.standing()
+        if not result:
+            raise CommandFailed("cannot score")
+        return result
+
+    def final_status_list(self, arguments: list[str]) -> str:
+        """Groups, one a line. Dead is only what both sides agreed on; all that stands on the board is alive."""
+        line = self._session.need()
+        wanted = arguments[0].lower()
+        if wanted == "alive":
+            groups = line.state.groups()
+        elif wanted == "dead":
+            groups = agreed_dead(line)
+        elif wanted == "seki":
+            groups = []
+        else:
+            raise syntax_error("final_status_list")
+        return "\n".join(map(" ".join, groups))
+
+
+def agreed_dead(line: GameHistory) -> list[list[str]]:
+    """The groups that were removed by agreement; they stood on the board until the last ply."""
+    lists = [move for _, _, move in line.plies[-2:] if move.startswith("dead:")]
+    if line.state.phase != "over" or len(lists) < 2 or lists[0] != lists[1]:
+        return []
+    dead = set(lists[0].removeprefix("dead:").split(","))
+    return [group for group in line.taken_back(2).state.groups() if dead.intersection(group)]
+
+
+def _number(text: str) -> float:
+    """A decimal number, however long; beyond MAX_NUMBER it counts as that, which decides every game the same way."""
+    if re.fullmatch(NUMBER, text) is None:
+        raise syntax_error("komi")
+    return float(max(-MAX_NUMBER, min(MAX_NUMBER, float(text))))

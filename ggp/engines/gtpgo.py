@@ -1,0 +1,243 @@
+"""The GTP commands that only go has: handicap stones, and loading a game record (read by sgf)."""
+
+import os
+import stat
+from typing import cast
+
+from ggp.engines import sgf
+from ggp.engines.game import Game, IllegalMove, OptionError, OptionValue, SetupState
+from ggp.engines.history import GameHistory, SetUp
+from ggp.engines.session import Handler, Session, checked, read_count, syntax_error
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.sgf import COLUMNS
+
+NAMES = frozenset({"fixed_handicap", "set_free_handicap", "loadsgf"})
+MAX_FILE = 1024 * 1024
+MAX_MOVE = 10**6
+_LETTERS = {"black": "X", "white": "O", "empty": "."}  # of the core's board
+_OTHER = {"black": "white", "white": "black"}
+
+
+def handlers(session: Session) -> dict[str, Handler]:
+    """The table of this file's commands; to a game that is not go they are unknown."""
+    commands = GoCommands(session)
+    table = {
+        "fixed_handicap": (1, 1, commands.fixed_handicap),
+        "set_free_handicap": (0, sgf.MAX_POINTS, commands.set_free_handicap),
+        "loadsgf": (1, 2, commands.loadsgf),
+    }
+    return {name: _go_only(session, handler) for name, handler in checked(table).items()}
+
+
+class GoCommands:
+    """The handlers. Each that fails has changed nothing."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def fixed_handicap(self, arguments: list[str]) -> str:
+        """The stones of the option `handicap`; answers their points. They go with the next `clear_board`."""
+        line = self._empty_board()
+        number = arguments[0]
+        if not number.isascii() or not number.isdigit():
+            raise syntax_error("fixed_handicap")
+        try:
+            handicap = {"handicap": int(number) if len(number) < 4 and number != "0" else -1}
+            new = GameHistory(line.game, {**line.options, **handicap})
+        except OptionError:
+            raise CommandFailed("invalid number of stones") from None
+        self._session.line = new
+        return " ".join(point for (point,) in _single_stones(new))
+
+    def set_free_handicap(self, arguments: list[str]) -> str:
+        line = self._empty_board()
+        try:
+            if len(arguments) < 2:
+                raise ValueError("at least two points")
+            self._session.line = GameHistory(line.game, line.options, arguments)
+        except ValueError as error:
+            raise CommandFailed(f"bad vertex list: {str(error)[:300]}") from None
+        return ""
+
+    def loadsgf(self, arguments: list[str]) -> str:
+        """The main line, up to but not including the given move (the first is 1); the whole of it by default."""
+        line = self._session.need()
+        until = read_count("move number", arguments[1], 1, MAX_MOVE) - 1 if len(arguments) > 1 else MAX_MOVE
+        try:
+            record = sgf.read(_read_file(arguments[0]))
+            options = {**self._session.options, **_options(line.game, record)}
+            loaded = play_record(line.game, options, record, until)
+        except (sgf.SgfError, OSError, OptionError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise CommandFailed(f"cannot load file: {reason}") from None
+        self._session.line = loaded
+        self._session.options = options
+        return ""
+
+    def _empty_board(self) -> GameHistory:
+        line = self._session.need()
+        if line.plies or line.state.groups():
+            raise CommandFailed("board not empty")
+        return line
+
+
+def play_record(game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord, until: int) -> GameHistory:
+    """The record as a line of play, up to but not including move `until`. Raises SgfError for what cannot be.
+
+    A set-up restarts the game: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
+    after it. So does a move that the rules forbid (ko, suicide, after the end): "Execute a given black move", says the
+    standard, whether it is legal or not.
+    """
+    loading = _Loading(game, {**options, "handicap": 0}, record)
+    number = 1
+    for step in record.steps:
+        match step:
+            case sgf.Turn(colour):
+                loading.turn(colour)
+            case sgf.Stones(colour, points):
+                loading.place(colour, points)
+            case sgf.Move(colour, at):
+                if number > until:
+                    loading.turn(colour)
+                    break
+                try:
+                    loading.move(colour, at)
+                except IllegalMove as error:
+                    raise sgf.SgfError(f"move {number}, {colour} {at}: {error}") from None
+                number += 1
+    return loading.done()
+
+
+class _Loading:
+    """A record that is being played: the line so far, the stones that are being set up, and whose turn it is."""
+
+    def __init__(self, game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord) -> None:
+        self._game, self._options, self._size = game, options, record.size
+        self._line = GameHistory(game, options)
+        self._board: list[str] | None = None  # with stones that were set up since the last move
+        self._handicap = record.handicap
+        self._next = "white" if record.handicap > 1 else "black"
+
+    def turn(self, colour: str) -> None:
+        """It is this colour's turn."""
+        self._next = colour
+        if colour == "white":
+            self._stand_handicap()
+
+    def place(self, colour: str, points: tuple[str, ...]) -> None:
+        """Whatever stood there."""
+        board = self._board or list(self._state().board())
+        for point in points:
+            board[self._index(point)] = _LETTERS[colour]
+        self._board = board
+
+    def move(self, colour: str, at: str) -> None:
+        """Raises IllegalMove on an occupied point; SgfError."""
+        self.turn(colour)
+        line = self._begun()
+        if at == "pass" and line.state.phase == "over":
+            return  # servers write down a third pass
+        try:
+            line.play(colour, at, any_turn=True)
+        except IllegalMove:
+            self._force(colour, at)
+        self._next = _OTHER[colour]
+
+    def done(self) -> GameHistory:
+        line = self._begun()
+        if line.state.phase != "play" or line.state.to_play == self._next:
+            return line
+        return GameHistory(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
+
+    def _begun(self) -> GameHistory:
+        """The line, restarted where stones were set up. Raises SgfError."""
+        if self._board is not None:
+            try:
+                self._line = GameHistory(self._game, self._options, set_up=SetUp("".join(self._board), self._next))
+            except ValueError as error:
+                raise sgf.SgfError(f"the position that is set up cannot be: {error}") from None
+            self._board = None
+        return self._line
+
+    def _force(self, colour: str, at: str) -> None:
+        """A move that the rules forbid, executed as FF[4] says: enemies without liberties go, then own stones."""
+        board = list(self._state().board())
+        if at != "pass":
+            point = self._index(at)
+            if board[point] != ".":
+                raise IllegalMove(f"{at} is occupied")
+            board[point] = _LETTERS[colour]
+            for near in [*filter(lambda one: board[one] == _LETTERS[_OTHER[colour]], self._beside(point)), point]:
+                self._lift_dead(board, near)
+        self._board, self._next = board, _OTHER[colour]
+
+    def _lift_dead(self, board: list[str], point: int) -> None:
+        """Take the group of this point away if it has no liberty."""
+        group, edge = {point}, [point]
+        while edge:
+            for near in self._beside(edge.pop()):
+                if board[near] == ".":
+                    return
+                if board[near] == board[point] and near not in group:
+                    group.add(near)
+                    edge.append(near)
+        for stone in group:
+            board[stone] = "."
+
+    def _stand_handicap(self) -> None:
+        """HA without stones, and White to move: those of fixed_handicap, as GNU Go has it."""
+        stones, self._handicap = self._handicap, 0
+        if stones < 2 or self._board is not None or self._line.plies or self._state().board().strip("."):
+            return
+        try:
+            given = GameHistory(self._game, {**self._options, "handicap": stones})
+        except OptionError:  # there are no fixed points for this number or board
+            return
+        self._board = list(cast(SetupState, given.state).board())
+
+    def _state(self) -> SetupState:
+        return cast(SetupState, self._line.state)
+
+    def _index(self, point: str) -> int:
+        """Of a point in the core's board."""
+        return COLUMNS.index(point[0]) + (self._size - int(point[1:])) * self._size
+
+    def _beside(self, index: int) -> list[int]:
+        row, column = divmod(index, self._size)
+        near = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
+        return [r * self._size + c for r, c in near if 0 <= r < self._size and 0 <= c < self._size]
+
+
+def _options(game: Game, record: sgf.SgfRecord) -> dict[str, OptionValue]:
+    size = game.boardsize(record.size)
+    if size is None:
+        raise sgf.SgfError(f"the board is {record.size}x{record.size}")
+    komi = None if record.komi is None else game.komi(record.komi)
+    return {**size, "handicap": 0} if komi is None else {**size, "handicap": 0, "komi": komi}
+
+
+def _read_file(path: str) -> bytes:
+    """The bytes of a regular file within bounds. Raises OSError, SgfError; never waits for a pipe or a device."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise sgf.SgfError("not a regular file")
+        if status.st_size > MAX_FILE:
+            raise sgf.SgfError(f"larger than {MAX_FILE} bytes")
+        return os.read(descriptor, MAX_FILE)
+    finally:
+        os.close(descriptor)
+
+
+def _single_stones(line: GameHistory) -> list[list[str]]:
+    return line.state.groups()
+
+
+def _go_only(session: Session, handler: Handler) -> Handler:
+    def answer(arguments: list[str]) -> str:
+        if not session.need().game.setup:
+            raise CommandFailed("unknown command")
+        return handler(arguments)
+
+    return answer

@@ -1,0 +1,48 @@
+"""Counting and random games within bounds, so that no command occupies an engine without end."""
+
+import time
+
+from ggp.engines.game import Playouts, Policy, State
+from ggp.protocol.errors import CommandFailed
+
+MAX_SECONDS = 300.0
+MAX_DEPTH = 100
+MAX_PLAYOUTS = 10_000_000
+SLOW = frozenset({"ggp-perft", "ggp-playouts"})
+"""The commands that count and play here: they may take MAX_SECONDS, and change nothing."""
+FEW, SAMPLE = 1_000, 8  # this many games run at once; for more, a sample estimates the time
+
+
+def perft(state: State, depth: int) -> int:
+    """Number of legal move sequences of that length; refused as soon as it shows that it would take too long.
+
+    The depths before it are counted first. Each tells what the next will cost: that times the branching.
+    """
+    count, before, seconds = 1, 1, 0.0
+    for nearer in range(1, depth + 1):
+        branching = count / before
+        if seconds * branching > MAX_SECONDS:
+            raise CommandFailed(
+                f"too deep: depth {nearer} would take about {seconds * branching:.0f} s, the limit is {MAX_SECONDS:.0f}"
+            )
+        start = time.perf_counter()
+        before, count = count, state.perft(nearer)
+        seconds = time.perf_counter() - start
+        if count == 0:
+            return 0
+    return count
+
+
+def playouts(state: State, n: int, seed: int, policy: Policy) -> tuple[Playouts, float]:
+    """The outcome of n random games and the seconds they took; refused if a few of them show that it is too much."""
+    if n > FEW:
+        start = time.perf_counter()
+        state.playouts(SAMPLE, seed, policy)
+        expected = (time.perf_counter() - start) * n / SAMPLE
+        if expected > MAX_SECONDS:
+            raise CommandFailed(
+                f"too many: {n} games would take about {expected:.0f} s, the limit is {MAX_SECONDS:.0f}"
+            )
+    start = time.perf_counter()
+    outcome = state.playouts(n, seed, policy)
+    return outcome, time.perf_counter() - start

@@ -1,0 +1,195 @@
+"""A game as protocol commands: the `ggp-` ones, and the table of all. GTP's and GoGui's are in gtp, gtpgo, gogui."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ggp.engines import gogui, gtp, gtpgo, limits
+from ggp.engines.game import IllegalMove, Policy, State
+from ggp.engines.history import GameHistory
+from ggp.engines.session import (
+    COLOURS,
+    Handler,
+    Session,
+    checked,
+    illegal,
+    read_colour,
+    read_count,
+    syntax_error,
+    why,
+)
+from ggp.protocol.entry_points import version
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.grammar import MAX_ANSWER_LINES
+from ggp.protocol.printed import json_text
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.pipe import report_on_stderr
+
+NAME = "ggp-engine"
+MAX_UNDO = 10**9
+MAX_SEED = 2**64 - 1
+RESPONDERS_OWN = ("protocol_version", "name", "version", "known_command", "list_commands", "quit")
+
+
+Extend = Callable[[Session, Mapping[str, Handler]], dict[str, Handler]]
+"""The commands of an engine -> those of an adapter: some are others, more, or missing."""
+
+
+def make_responder(session: Session, extend: Extend | None = None) -> Responder:
+    """The answering end of a whole engine, for one controller.
+
+    Which commands are known depends on the game: those for handicap and SGF are "go only" (PROTOCOL §3),
+    so they are known while there is no game yet or the game at hand is go.
+    """
+    handlers = engine_handlers(session)
+    if extend is not None:
+        handlers = extend(session, handlers)
+    every = sorted({*handlers, *RESPONDERS_OWN})
+
+    def known() -> list[str]:
+        line = session.line
+        return every if line is None or line.game.setup else [n for n in every if n not in gtpgo.NAMES]
+
+    handlers.setdefault("version", lambda arguments: version("general-game-protocol"))
+    handlers["list_commands"] = lambda arguments: "\n".join(known())
+    handlers["known_command"] = lambda arguments: "true" if arguments and arguments[0] in known() else "false"
+    return Responder(NAME, "", handlers, report_on_stderr)
+
+
+def engine_handlers(session: Session) -> dict[str, Handler]:
+    """Every command of an engine but those that Responder answers itself."""
+    commands = Commands(session)
+    return {
+        **checked(
+            {
+                "ggp-version": (0, 0, lambda arguments: "1"),
+                "ggp-games": (0, 0, lambda arguments: "\n".join(session.registry.names())),
+                "ggp-options": (0, 1, commands.options),
+                "ggp-new": (1, 100, commands.new),
+                "ggp-status": (0, 0, lambda arguments: status(session.need().state)),
+                "ggp-legal": (1, 1, commands.legal),
+                "ggp-legal_moves": (0, 0, lambda arguments: " ".join(session.need().state.legal_moves())),
+                "ggp-undo": (0, 1, commands.undo),
+                "ggp-history": (0, 0, commands.history),
+                "ggp-score": (0, 0, commands.score),
+                "ggp-scene": (0, 0, commands.scene),
+                "ggp-hash": (0, 0, lambda arguments: position_hash(session.need())),
+                "ggp-rules": (0, 1, commands.rules),
+                "ggp-perft": (1, 1, commands.perft),
+                "ggp-playouts": (1, 3, commands.playouts),
+            }
+        ),
+        "ggp-play": commands.play,
+        **gtp.handlers(session, full_scene),
+        **gtpgo.handlers(session),
+        **gogui.handlers(session, full_scene),
+    }
+
+
+class Commands:
+    """The handlers of the `ggp-` commands that take arguments or are longer than a line."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def play(self, arguments: list[str]) -> str:
+        """`ggp-play COLOUR MOVE`, strictly by turn. Inside each ply of every match, so it does no more than it must."""
+        line = self._session.line
+        if line is None:
+            line = self._session.need()
+        if len(arguments) != 2:
+            raise syntax_error("ggp-play")
+        colour, move = arguments
+        try:
+            move = line.play(COLOURS.get(colour) or read_colour(colour), move)
+        except IllegalMove as error:
+            raise illegal(move, error) from None
+        return f"move={move} {status(line.state)}"
+
+    def options(self, arguments: list[str]) -> str:
+        game = self._session.game(arguments[0]) if arguments else self._session.need().game
+        return "\n".join(map(str, game.options))
+
+    def new(self, arguments: list[str]) -> str:
+        return status(self._session.new(arguments[0], arguments[1:]))
+
+    def legal(self, arguments: list[str]) -> str:
+        (move,) = arguments
+        reason = why(move, self._session.need().state.why_illegal(move))
+        return f"false {reason}" if reason else "true"
+
+    def undo(self, arguments: list[str]) -> str:
+        self._session.need()
+        count = read_count("ggp-undo", arguments[0], 1, MAX_UNDO) if arguments else 1
+        return status(self._session.undo(count))
+
+    def history(self, arguments: list[str]) -> str:
+        plies = self._session.need().plies
+        if len(plies) > MAX_ANSWER_LINES:
+            raise CommandFailed(f"{len(plies)} plies do not fit in an answer of {MAX_ANSWER_LINES} lines")
+        return "\n".join(f"{seat} {colour} {move}" for seat, colour, move in plies)
+
+    def score(self, arguments: list[str]) -> str:
+        state = self._session.need().state
+        return as_json({**state.score(), "final": state.phase == "over"})
+
+    def scene(self, arguments: list[str]) -> str:
+        return as_json(full_scene(self._session.need()))
+
+    def rules(self, arguments: list[str]) -> str:
+        game = self._session.game(arguments[0]) if arguments else self._session.need().game
+        # An answer holds no empty line, so the paragraphs close up.
+        return "\n".join(line.rstrip() for line in game.rules.splitlines() if line.strip())
+
+    def perft(self, arguments: list[str]) -> str:
+        state = self._session.need().state
+        return str(limits.perft(state, read_count("DEPTH", arguments[0], 0, limits.MAX_DEPTH)))
+
+    def playouts(self, arguments: list[str]) -> str:
+        state = self._session.need().state
+        n = read_count("N", arguments[0], 1, limits.MAX_PLAYOUTS)
+        policy: Policy = "rollout" if arguments[-1].lower() == "rollout" else "uniform"
+        rest = arguments[1:-1] if arguments[-1].lower() in ("uniform", "rollout") else arguments[1:]
+        if len(rest) > 1:
+            raise syntax_error("ggp-playouts")
+        seed = read_count("SEED", rest[0], 0, MAX_SEED) if rest else 0
+        (plies, black, white, draws), seconds = limits.playouts(state, n, seed, policy)
+        return f"games={n} plies={plies} seconds={seconds:.6f} black={black} white={white} draws={draws}"
+
+
+def status(state: State) -> str:
+    """The status line of PROTOCOL §3."""
+    phase = state.phase
+    if phase == "over":
+        end = f"result={state.result} winner={state.winner}"
+        return f"phase=over to_play=none seat=0 ply={state.ply} {end}"
+    return f"phase={phase} to_play={state.to_play} seat={state.seat} ply={state.ply}"
+
+
+def full_scene(line: GameHistory) -> dict[str, Any]:
+    """The game's drawing, with everything about the position that is the same for all games."""
+    state = line.state
+    return {
+        "game": line.game.name,
+        "options": line.options,
+        **state.scene(),
+        "phase": state.phase,
+        "to_play": state.to_play,
+        "seat": state.seat,
+        "ply": state.ply,
+        "result": state.result,
+        "winner": state.winner,
+    }
+
+
+def position_hash(line: GameHistory) -> str:
+    """16 hex digits: the state's hash, mixed with the game's name and options."""
+    from hashlib import blake2b  # costs milliseconds at the start, and is not asked of every engine
+
+    options = " ".join(f"{name}={value}" for name, value in line.options.items())
+    text = f"{line.game.name} {options} {line.state.hash():016x}"
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def as_json(value: Any) -> str:
+    """One line."""
+    return json_text(value)

@@ -1,0 +1,166 @@
+"""The state of one conversation with an engine: the current game and the options of the next one."""
+
+from collections.abc import Callable, Mapping
+
+from ggp.engines.game import Game, IllegalMove, OptionError, OptionValue, State, read_options
+from ggp.engines.gogui_input import GoguiEntry, cell_of, word_cells
+from ggp.engines.history import GameHistory
+from ggp.engines.registry import GameError, Registry
+from ggp.protocol.errors import CommandFailed
+
+Handler = Callable[[list[str]], str]
+
+COLOURS = {"black": "black", "white": "white", "b": "black", "w": "white"}
+PASS_MEANS = ("pass", "button", "keep-sides", "bid:0", "dead:")
+"""What `pass` means under --gogui: the first of these that is legal."""
+MAX_REASON = 300  # characters of a reason, which may quote input
+
+
+class Session:
+    """The state behind the commands. Every method that fails raises CommandFailed and has changed nothing.
+
+    `line` is the current game (None: none yet). `options` are those that `clear_board` will use; GTP's
+    `komi` may set them before the game starts.
+    """
+
+    def __init__(self, registry: Registry, gogui: bool = False) -> None:
+        self.registry = registry
+        self.gogui = gogui
+        self.line: GameHistory | None = None
+        self.options: dict[str, OptionValue] = {}
+        self.entry = GoguiEntry()
+
+    def need(self) -> GameHistory:
+        """The current game."""
+        if self.line is None:
+            raise CommandFailed("no game: use ggp-new")
+        return self.line
+
+    def game(self, name: str) -> Game:
+        """A game by name."""
+        try:
+            return self.registry.load(name)
+        except GameError as error:
+            raise CommandFailed(str(error)) from None
+
+    def new(self, name: str, words: list[str]) -> State:
+        """Start a game with `name=value` words."""
+        game = self.game(name)
+        try:
+            self.start(game, read_options(game, words))
+        except OptionError as error:
+            raise CommandFailed(str(error)) from None
+        return self.need().state
+
+    def start(self, game: Game, options: dict[str, OptionValue]) -> None:
+        """Start a game with options already read. Raises OptionError."""
+        self.line = GameHistory(game, options)
+        self.options = options
+        self.entry = GoguiEntry()
+
+    def play(self, colour: str, move: str) -> None:
+        """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell and bids and swaps
+        by a cell (ggp.engines.gogui_input), with `pass` for the end of a compound move or else for the first of
+        PASS_MEANS.
+        """
+        self.play_on(self.need(), self.entry, colour, move)
+
+    def play_on(self, line: GameHistory, entry: GoguiEntry, colour: str, move: str) -> None:
+        """The same on another line of the same game."""
+        side = read_colour(colour)
+        cells = entry.cells_in_order(line)
+        try:
+            if self.gogui and not cells:
+                move = word_cells(line).get(cell_of(line.game, move), move)
+            if self.gogui and line.game.compound:
+                move = entry.play(line, side, move)
+                if not move:
+                    return
+            if self.gogui and move.lower() == "pass":
+                move = self.pass_means(line.state) or move
+            line.play(side, move, any_turn=True)
+        except IllegalMove as error:
+            raise illegal(move, error) from None
+        if cells:
+            entry.played(line, cells)
+
+    def pass_means(self, state: State) -> str:
+        """The move that GoGui's `pass` means; empty when over."""
+        legal = set(state.legal_moves())
+        return next((move for move in PASS_MEANS if move in legal), "")
+
+    def may_pass(self) -> bool:
+        """Whether `play COLOUR pass` is accepted from the side to move."""
+        line = self.need()
+        if not self.gogui:
+            return "pass" in line.state.legal_moves()
+        if self.entry.cells_in_order(line):
+            return bool(self.entry.whole_move(line))
+        return bool(self.pass_means(line.state))
+
+    def undo(self, count: int) -> State:
+        """Take back plies of any kind."""
+        line = self.need()
+        if count > len(line.plies):
+            raise CommandFailed("cannot undo")
+        self.line = line.taken_back(count)
+        self.entry.taken_back(self.line, line.plies[-count][2], cells_too=True)
+        return self.line.state
+
+    def undo_play(self) -> None:
+        """Take back the last `play`: a ply or, under --gogui, a cell or the `pass` that ended a compound move."""
+        line = self.need()
+        if self.entry.take_back_cell(line):
+            return
+        if not line.plies:
+            raise CommandFailed("cannot undo")
+        self.line = line.taken_back(1)
+        self.entry.taken_back(self.line, line.plies[-1][2], cells_too=False)
+
+
+def read_colour(text: str) -> str:
+    """`b black w white` in any case -> `black` or `white`."""
+    colour = COLOURS.get(text) or COLOURS.get(text.lower())
+    if colour is None:
+        raise CommandFailed(f"syntax error: {text[:40]} is no colour, write black or white")
+    return colour
+
+
+def read_count(name: str, text: str, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
+        return int(text)
+    raise CommandFailed(f"syntax error: {name}: {text[:40]} is not a whole number from {least} to {most}")
+
+
+def illegal(move: str, reason: Exception) -> CommandFailed:
+    """The exact words of GTP, with the reason after them."""
+    return CommandFailed(f"illegal move: {why(move, str(reason))}")
+
+
+def why(move: str, reason: str) -> str:
+    """The reason, within bounds. `resign` is an answer to genmove only, which every game would have to know."""
+    if reason and move.lower() == "resign":
+        return "resign is an answer to genmove, never a play"
+    return reason[:MAX_REASON]
+
+
+def syntax_error(name: str) -> CommandFailed:
+    """How the command is written; the table of commands says it."""
+    from ggp.protocol.commands import TABLE  # looked at only when something went wrong
+
+    return CommandFailed(f"syntax error: write {name} {TABLE[name].arguments}".rstrip())
+
+
+def checked(handlers: Mapping[str, tuple[int, int, Handler]]) -> dict[str, Handler]:
+    """Handlers with the least and the most number of their arguments -> handlers that refuse others."""
+
+    def check(name: str, least: int, most: int, handler: Handler) -> Handler:
+        def answer(arguments: list[str]) -> str:
+            if not least <= len(arguments) <= most:
+                raise syntax_error(name)
+            return handler(arguments)
+
+        return answer
+
+    return {name: check(name, *row) for name, row in handlers.items()}

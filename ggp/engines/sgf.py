@@ -1,0 +1,81 @@
+"""What an SGF record of go means, within bounds: size, komi, set-ups, moves. It plays nothing (see gtpgo).
+
+ggp.protocol.sgf reads the text.
+"""
+
+from typing import NamedTuple
+
+from ggp.protocol.sgf import Node, SgfError, board_size, main_lines, read_move, read_points
+
+__all__ = ["MAX_POINTS", "Move", "SgfError", "SgfRecord", "Stones", "Turn", "read"]
+
+MAX_POINTS = 625
+MAX_STEPS = 10_000
+_STONES = {"AB": "black", "AW": "white", "AE": "empty"}
+
+
+class Move(NamedTuple):
+    """A move by `black` or `white`; `at` is GTP's point, or `pass`."""
+
+    colour: str
+    at: str
+
+
+class Stones(NamedTuple):
+    """Points that get stones of a colour, or lose theirs (`empty`), whatever stood there: AB, AW, AE."""
+
+    colour: str
+    points: tuple[str, ...]
+
+
+class Turn(NamedTuple):
+    """Whose turn it is, from PL."""
+
+    colour: str
+
+
+class SgfRecord(NamedTuple):
+    """What we keep of a game; `handicap` is the number in HA, and `steps` come in the order of the file."""
+
+    size: int
+    komi: float | None
+    handicap: int
+    steps: tuple[Move | Stones | Turn, ...]
+
+
+def read(data: bytes) -> SgfRecord:
+    """The main line: the first branch everywhere. Raises SgfError."""
+    nodes = next(main_lines(data.decode("latin-1"), unclosed=True))  # what we look at is ASCII in every encoding of SGF
+    root = nodes[0]
+    if root.get("GM", ["1"])[0].strip() != "1":
+        raise SgfError(f"not a record of go: GM[{root['GM'][0][:20]}]")
+    size = board_size(root)
+    steps: list[Move | Stones | Turn] = []
+    for node in nodes:
+        for name, values in node.items():
+            if name in ("B", "W"):
+                steps.append(Move("black" if name == "B" else "white", read_move(values[0], size)))
+            elif name in _STONES:
+                points = [point for value in values for point in read_points(value, size)]
+                steps.append(Stones(_STONES[name], tuple(dict.fromkeys(points))))
+            elif name == "PL" and values[0].strip():
+                steps.append(Turn("white" if values[0].strip()[0] in "wW2" else "black"))
+        if len(steps) > MAX_STEPS:
+            raise SgfError(f"more than {MAX_STEPS} moves and set-ups")
+    return SgfRecord(size, _komi(root), _handicap(root), tuple(steps))
+
+
+def _komi(root: Node) -> float | None:
+    if "KM" not in root or not root["KM"][0].strip():
+        return None
+    text = root["KM"][0].strip()
+    digits = text.lstrip("+-").replace(".", "", 1)
+    if not digits.isdigit() or not digits.isascii() or len(text) > 12:
+        raise SgfError(f"komi is not a number: KM[{text[:20]}]")
+    return float(text)
+
+
+def _handicap(root: Node) -> int:
+    """0 where the number cannot be read: stones that are set up speak for themselves."""
+    text = root.get("HA", [""])[0].strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0

@@ -1,0 +1,162 @@
+"""The asking end of a conversation: a Connection over a Transport, with deadlines. It knows no kind of transport."""
+
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from ggp.protocol.connection import Connection, PeerRole, ReadLimits
+from ggp.protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
+from ggp.protocol.messages import Reply
+
+DIALOGUE = 40  # turns to speak kept for diagnostics; a fault's record shows the last 20 lines
+_CHUNK = 4096  # bytes kept of each
+PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
+
+
+# What `exchange(lines, number, seconds)` returns, of a transport that has it: it writes command lines with ids from
+# `number` on (0: without) and reads once, after at most so many seconds. The bytes that were written; the text of the
+# last answer, if all are successes and only the last has text, else None; the bytes that were read, None if none were;
+# when the question was sent and when the answer was read, as seconds of now(); whether the peer wrote to stderr.
+# None in place of all: not for these lines, and nothing was written.
+Exchanged = tuple[bytes, str | None, bytes | None, float, float, bool]
+Exchange = Callable[[tuple[str, ...], int, float], Exchanged | None]
+
+
+class Transport(Protocol):
+    """Bytes both ways. Deadlines are absolute seconds of now(), which never goes backwards."""
+
+    async def write(self, data: bytes, deadline: float | None = None) -> None:
+        """Return after the complete write. None: the transport's own patience. A peer that no longer
+        reads is no error here: what it said before is still to be read. Raises PeerTimeout."""
+
+    async def read(self, deadline: float) -> bytes:
+        """Some bytes, or b"" at the end of the stream. Raises PeerTimeout."""
+
+    def now(self) -> float: ...
+
+    def close_stdin(self) -> None:
+        """Tell the peer that nothing more will come; what it still says can be read."""
+
+    def close(self) -> None: ...
+
+
+class Channel:
+    """Asks one peer. `warnings` are the tolerated faults; `dialogue_tail` is for diagnostics."""
+
+    def __init__(self, transport: Transport, peer: PeerRole, limits: ReadLimits | None = None) -> None:
+        self.transport = transport
+        self.connection = Connection(peer, limits)
+        self._passed: deque[tuple[str, bytes]] = deque(maxlen=DIALOGUE)
+        self.now = transport.now
+        self._exchange: Callable[[tuple[str, ...], int, float], Exchanged | None] | None = getattr(
+            transport, "exchange", None
+        )
+        self.next_reply = self.connection.next_reply  # what has come already, without waiting
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.connection.warnings
+
+    def send(self, *lines: str, deadline: float | None = None) -> Coroutine[Any, Any, None]:
+        """Send command lines (no LF) in one write, which is complete once this was awaited."""
+        data = self.connection.send(*lines)
+        self._passed.append((">", data[-_CHUNK:]))
+        return self.transport.write(data, deadline)
+
+    def ask_at_once(self, lines: tuple[str, ...], seconds: float) -> tuple[str, float, float] | float | bytes:
+        """Send command lines, and wait at most so many seconds for their answers, in the quickest way.
+
+        The text of the last answer, if all are successes and only it has text, with the times at which they were sent
+        and answered. Otherwise the caller goes on by `receive`: a number is the time at which they were sent; bytes are
+        still to be written by `transport.write`. Raises what `send` raises, but no time-out.
+        """
+        connection, passed = self.connection, self._passed
+        number = connection.quick_id
+        if number >= 0 and self._exchange and (exchanged := self._exchange(lines, number, seconds)):
+            asked, text, said, sent, answered, _ = exchanged
+            passed.append((">", asked))
+            if text is not None:
+                passed.append(("<", said or b""))
+                connection.count_answered(len(lines))
+                return text, sent, answered
+            connection.send(*lines)
+            if said is not None:
+                passed.append(("<", said[-_CHUNK:]))
+                connection.receive(said)
+            return sent
+        data = connection.send(*lines)
+        passed.append((">", data[-_CHUNK:]))
+        return data
+
+    async def send_exactly(self, data: bytes, deadline: float | None = None) -> None:
+        """Send any bytes as they are (see Connection.send_exactly); return after the complete write."""
+        self._passed.append((">", self.connection.send_exactly(data)[-_CHUNK:]))
+        await self.transport.write(data, deadline)
+
+    async def receive(self, deadline: float) -> Reply:
+        """The next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
+        connection, passed = self.connection, self._passed
+        reply = connection.next_reply()
+        while reply is None:
+            data = await self.transport.read(deadline)
+            # The pieces of what one side said belong together, however small they came.
+            said = passed.pop()[1] + data if passed and passed[-1][0] == "<" else data
+            passed.append(("<", said[-_CHUNK:]))
+            connection.receive(data)
+            reply = connection.next_reply()
+            # A transport gives what has arrived even when it is late; a peer that dribbles must not live on that.
+            if reply is None and self.now() > deadline:
+                raise PeerTimeout("no whole answer before the deadline")
+        return reply
+
+    async def ask(self, line: str, deadline: float) -> Reply:
+        """Send one command and return its reply; replies still awaited are read and dropped before it.
+
+        A time-out here ends a peer that echoes no ids (PROTOCOL §2.11); a caller of receive may still wait on.
+        """
+        try:
+            while self.connection.awaited:
+                await self.receive(deadline)
+            await self.send(line, deadline=deadline)
+            return await self.receive(deadline)
+        except PeerTimeout:
+            self.connection.give_up()
+            raise
+
+    async def probe_ids(self, deadline: float) -> Reply:
+        """Ask `1 protocol_version`; a peer that does not echo the id gets no ids (PROTOCOL §2.11)."""
+        data = self.connection.send_probe("protocol_version")
+        self._passed.append((">", data[-_CHUNK:]))
+        await self.transport.write(data, deadline)
+        return await self.receive(deadline)
+
+    async def list_commands(self, deadline: float) -> frozenset[str]:
+        """The names the peer lists, "split on any white space"; empty if it refuses."""
+        reply = await self.ask("list_commands", deadline)
+        return frozenset(reply.text.split()) if reply.ok else frozenset()
+
+    async def known_command(self, name: str, deadline: float) -> bool:
+        """Whether the peer says `true`; anything else means false."""
+        reply = await self.ask(f"known_command {name}", deadline)
+        return reply.ok and reply.text.strip() == "true"
+
+    async def say_quit(self, deadline: float) -> None:
+        """The polite part of closing: `quit`, and its answer if it comes. Never raises the peer's faults."""
+        try:
+            await self.ask("quit", deadline)
+            while True:  # what the peer still has to say before it closes its output
+                await self.receive(deadline)
+        except PEER_FAULTS:
+            return
+
+    def dialogue_tail(self, lines: int = 20) -> list[str]:
+        """The last lines that passed, oldest first, `> ` sent and `< ` received, each cut at 200 characters."""
+        out: list[str] = []
+        for mark, data in self._passed:
+            text = data.decode("utf-8", "backslashreplace")
+            out += [f"{mark} {line[:200]}" for line in text.split("\n") if line.strip()]
+        return out[-lines:]
+
+    def close(self) -> None:
+        """Let go of the transport; ending the process is the launcher's part."""
+        self.transport.close()

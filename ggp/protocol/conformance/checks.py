@@ -1,0 +1,122 @@
+"""What a compliance check is, what it found, and the numbered rules of docs/reference/protocol.md that it may cite."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from ggp.protocol.commands import Who
+
+
+class Demand(StrEnum):
+    """How much depends on a check: the referee cannot use a program that fails it (required), the failure loses a bot
+    the game in which it happens (forfeit), GTP asks for it (recommended), GGP alone asks for it (native)."""
+
+    REQUIRED = "required"
+    FORFEIT = "forfeit"
+    RECOMMENDED = "recommended"
+    NATIVE = "native"
+
+
+class RuleSource(StrEnum):
+    """The source of a rule: the GTP 2 draft or this protocol. A rule of this protocol is no fault in GTP."""
+
+    GTP = "GTP 2"
+    GGP = "GGP"
+
+
+class CheckVerdict(StrEnum):
+    """NOT_TRIED: something before it failed, so nothing was seen of it."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_TRIED = "not tried"
+    NOT_APPLICABLE = "not applicable"
+
+
+class Check(NamedTuple):
+    """One numbered step. With `sent`, an exchange: what comes back must match the regular expression `expected` as a
+    whole. Without, `script` names the sequence of questions that judges it (ggp.referee.check knows how).
+
+    `setup` is one command line that is sent first and must succeed. `ends` says that the peer's stream must end after
+    it, `end_input` that our end is closed after sending, `pieces` that each byte is sent alone. `remedy` says to the
+    program's author what to change.
+    """
+
+    number: str
+    title: str
+    sent: bytes = b""
+    expected: bytes = b""
+    demand: Demand = Demand.RECOMMENDED
+    who: Who | None = None  # None: both
+    ends: bool = False
+    end_input: bool = False
+    pieces: bool = False
+    remedy: str = ""
+    source: RuleSource = RuleSource.GTP
+    script: str = ""
+    setup: bytes = b""
+
+    @property
+    def rule(self) -> str:
+        """The number of its rule: `2.1` of `2.1.3`."""
+        return self.number.rpartition(".")[0]
+
+
+class Finding(NamedTuple):
+    """What a check found: `got` is all that came back, and `ended` whether the stream ended."""
+
+    check: Check
+    passed: bool
+    got: bytes
+    ended: bool
+
+
+class Rule(NamedTuple):
+    """`anchor` leads into docs/reference/protocol.md. `unchecked` says why no answer could break it; "": checks do."""
+
+    number: str
+    anchor: str
+    text: str
+    unchecked: str = ""
+
+
+_ANSWERING = "the-answering-side-engine-or-bot"
+_ASKING = "the-asking-side-referee-console-any-controller"
+_OURS = "it binds the side that asks, and here that is ggp check itself"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "2.1", _ANSWERING, "control characters are dropped, # begins a comment, HT is a blank, blank lines get nothing"
+    ),
+    Rule("2.2", _ANSWERING, "an id is digits with a blank after them, and is echoed if and only if it was given"),
+    Rule("2.3", _ANSWERING, "= or ?, the id, a blank and the text, an empty line; nothing else is written to stdout"),
+    Rule("2.4", _ANSWERING, "the texts of some failures are fixed, `unknown command` first of all"),
+    Rule("2.5", _ANSWERING, "a failed command changes nothing; known_command never fails; how a session ends"),
+    Rule("2.6", _ANSWERING, "command names are case-sensitive, colours and points are not; I is no column"),
+    Rule("2.7", _ANSWERING, "boardsize and clear_board begin a new game; komi succeeds for every number"),
+    Rule("2.8", _ANSWERING, "a command line has at most 64 KiB, an answer 1 MiB and 10,000 lines"),
+    Rule("2.9", _ASKING, "sloppy answers are taken", _OURS),
+    Rule("2.10", _ASKING, "junk before an answer is skipped, from a bot", f"{_OURS}; that there is none is 2.3.4"),
+    Rule("2.11", _ASKING, "ids are probed once, at the start", f"{_OURS}; that they are echoed is 2.2.1"),
+    Rule("2.12", _ASKING, "list_commands is split on any white space", f"{_OURS}; its form is 2.3.7"),
+    Rule("2.13", _ASKING, "names in lower case, points in upper case, whole and non-negative numbers", _OURS),
+    Rule("2.14", _ASKING, "standard error is drained; how to close", f"{_OURS}; that the program then ends is 2.5"),
+    Rule("3.0", "what-an-engine-must-answer", "the commands that the referee needs of an engine"),
+    Rule("3.1", "3-engines", "an engine names its games and begins one"),
+    Rule(
+        "3.2", "the-status-line", "blank-separated key=value: phase, to_play, seat, ply, and when over result, winner"
+    ),
+    Rule("3.3", "the-commands", "what the ggp- commands of an engine answer"),
+    Rule("3.4", "other-views-of-the-same-game", "GTP's view of the same state"),
+    Rule("4.0", "4-bots", "the commands that a bot must know"),
+    Rule("4.1", "4-bots", "a bot begins a game, or says that it does not play it"),
+    Rule("4.2", "4-bots", "a bot notes the other side's moves and makes legal ones"),
+    Rule("5.1", "5-clocks", "a bot accepts the commands for the time, and obeys it"),
+    Rule("5.2", "5-clocks", "what is not a move has a budget of its own"),
+    Rule("7.1", "7-zeromq", "each connection has a session of its own"),
+)
+_BY_NUMBER = {rule.number: rule for rule in RULES}
+
+
+def rule_of(number: str) -> Rule:
+    """The rule that a check such as `2.1.3` is about."""
+    return _BY_NUMBER[number.rpartition(".")[0]]

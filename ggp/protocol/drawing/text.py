@@ -1,0 +1,113 @@
+"""A scene as lines of characters, for people at a terminal. It writes no colours and nothing that moves a cursor.
+
+Half a distance is one column and every y a line of its own, so rows of hexagons stand half a step askew. A board
+without labels has the names of each row's first and last cell beside the row.
+"""
+
+from collections.abc import Iterable
+from textwrap import wrap
+from unicodedata import combining, east_asian_width
+
+from ggp.protocol.drawing.scene import Cell, Label, Piece, Scene, clean, sentence
+
+WIDTH = 100  # columns of a terminal; a wider board comes in parts, from left to right
+GLYPHS = {
+    ("black", "king"): "#",
+    ("white", "king"): "@",
+    ("black", "cone"): "#",
+    ("white", "cone"): "@",
+}
+FIXED = "\N{NO-BREAK SPACE}"  # which `clean` lets through nowhere
+EMPTY, MARKS = ".", {"black": "+", "white": "-"}
+"""The mark of an empty uncontrolled cell, and of a controlled one."""
+
+
+def draw(scene: Scene, width: int = WIDTH) -> str:
+    """The board, no line longer than `width`; the cells of the last ply in parentheses."""
+    if not scene.cells:
+        return ""
+    left, right = min(cell.x for cell in scene.cells), max(cell.x for cell in scene.cells)
+    labels = scene.labels or _row_ends(scene.cells)
+    if 2 * (right - left) < width:
+        whole = _draw_part(scene, scene.cells, labels)
+        if max(map(len, whole)) <= width:
+            return "\n".join(whole)
+    margin = max(len(label.text) for label in labels) + 1
+    step = max(1, (width - 2 * margin - 2) // 2)  # distances that fit between the labels
+    starts = range(int((right - left) // step) + 1)
+    parts = []
+    for start in starts:
+        low, high = left + start * step, left + (start + 1) * step
+        inside = [cell for cell in scene.cells if low <= cell.x < high]
+        if inside:
+            low, high = low - 2 * (start == starts[0]), high + 2 * (start == starts[-1])  # where the rows' names stand
+            given = [label for label in scene.labels if low <= label.x < high]
+            parts.append(_draw_part(scene, inside, given or _row_ends(inside)))
+    titled = ([f"part {number} of {len(parts)}, from the left:", *part] for number, part in enumerate(parts, 1))
+    return "\n".join(line for part in titled for line in part)
+
+
+def describe(scene: Scene, width: int = WIDTH) -> list[str]:
+    """What the signs mean, what lies beside the board and whose turn it is; no line longer than `width`."""
+    held, stands = controlled(scene), dict[str, str]()
+    for piece in scene.pieces:
+        owner = held.get(piece.at, piece.colour)
+        under = "" if owner == piece.colour else f" that {owner} controls"
+        stands[sign(piece, held)] = f"{piece.colour} {clean(piece.kind)}{under}"
+    taken = {piece.at for piece in scene.pieces}
+    empty = {MARKS[entry.colour]: f"{entry.colour} controls" for entry in scene.control if entry.at not in taken}
+    signs = [f"{sign} {word}" for part in (stands, empty) for sign, word in sorted(part.items(), key=lambda at: at[1])]
+    legend = ", ".join(sign.replace(" ", FIXED) for sign in signs)
+    lines = [legend, *(clean(token.text) for token in scene.tokens), sentence(scene)]
+    return [part.replace(FIXED, " ") for line in lines for part in wrap(line, width)]
+
+
+def sign(piece: Piece, held: dict[str, str]) -> str:
+    """One column; in lower case on a cell that the other side controls."""
+    glyph = piece.glyph
+    if not glyph.strip() or not glyph.isprintable() or combining(glyph) or east_asian_width(glyph) in "WF":
+        glyph = GLYPHS.get((piece.colour, piece.kind), "X" if piece.colour == "black" else "O")
+    return glyph.lower() if held.get(piece.at, piece.colour) != piece.colour else glyph
+
+
+def controlled(scene: Scene) -> dict[str, str]:
+    """Which side controls a cell."""
+    return {entry.at: entry.colour for entry in scene.control}
+
+
+def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str]:
+    """The lines of these cells with these labels."""
+    heights = {cell.y for cell in cells} | {label.y for label in labels}
+    rows: dict[float, dict[int, str]] = {y: {} for y in sorted(heights)}
+    pieces, held, last = {piece.at: piece for piece in scene.pieces}, controlled(scene), set(scene.last)
+    opens, first = set(), dict[float, int]()
+    for cell in cells:
+        column = round(2 * cell.x)
+        piece = pieces.get(cell.at)
+        rows[cell.y][column] = sign(piece, held) if piece else MARKS.get(held.get(cell.at, ""), EMPTY)
+        first[cell.y] = min(first.get(cell.y, column), column)
+        if cell.at in last:
+            opens.add((cell.y, column))
+    for y, column in opens:  # the parentheses of neighbours would share a column: one pair holds both
+        rows[y][column - 1] = " " if (y, column - 2) in opens else "("
+        rows[y][column + 1] = " " if (y, column + 2) in opens else ")"
+    for label in labels:
+        column, text = round(2 * label.x), clean(label.text)
+        if column < first.get(label.y, column):  # what stands left of a row leans on it
+            column -= len(text) - 1
+        rows[label.y].update(enumerate(text, column))
+    start = min(min(row) for row in rows.values() if row)
+    end = max(max(row) for row in rows.values() if row)
+    return ["".join(row.get(column, " ") for column in range(start, end + 1)).rstrip() for row in rows.values()]
+
+
+def _row_ends(cells: Iterable[Cell]) -> list[Label]:
+    """The names of the first and the last cell of each row, as labels beside them."""
+    rows: dict[float, list[Cell]] = {}
+    for cell in cells:
+        rows.setdefault(cell.y, []).append(cell)
+    labels = []
+    for row in rows.values():
+        first, last = min(row, key=lambda cell: cell.x), max(row, key=lambda cell: cell.x)
+        labels += [Label(first.at, first.x - 1, first.y), Label(last.at, last.x + 1, last.y)]
+    return labels

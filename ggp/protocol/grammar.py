@@ -1,0 +1,141 @@
+"""Text <-> message, pure functions; the GTP 2 draft is quoted where it is obeyed. No state is kept here."""
+
+from collections.abc import Iterable
+
+from ggp.protocol.errors import LocalProtocolError
+from ggp.protocol.messages import Command, Reply
+
+MAX_ID = 2**31 - 1
+MAX_LINE = 64 * 1024  # bytes of a command line without its LF
+MAX_ANSWER = 1024 * 1024  # bytes of a whole answer
+MAX_ANSWER_LINES = 10_000
+_ROOM = MAX_ANSWER - 1000  # bytes of lines in one
+
+# "Remove all occurences of the CR and other control characters except for HT and LF."
+CONTROL = bytes(byte for byte in [*range(32), 127] if byte not in b"\t\n")
+_CONTROL_TEXT = dict.fromkeys(CONTROL)
+_SUCCESS, _FAILURE = ord("="), ord("?")
+
+
+def clean_line(raw: bytes) -> str:
+    """A command line as it came (no LF) -> what counts of it; "" for a line that gets no answer.
+
+    In the draft's order: drop control characters, cut comments, turn HT into a blank.
+    Bytes that are not UTF-8 stay readable as `\\xNN`.
+    """
+    line = raw.translate(None, CONTROL)
+    if b"#" in line:
+        line = line[: line.index(b"#")]
+    if b"\t" in line:
+        line = line.replace(b"\t", b" ")
+    return line.decode("utf-8", "backslashreplace").strip(" ")
+
+
+def parse_command(line: str) -> Command:
+    """A cleaned, non-empty line -> Command.
+
+    An id is digits (0..2**31-1) followed by a blank. A lone number, a number out of range and digits
+    glued to letters are command names (which are unknown).
+    """
+    words = split_words(line)
+    if len(words) > 1 and _is_id(words[0]):
+        return Command(words[1], tuple(words[2:]), int(words[0]))
+    return Command(words[0], tuple(words[1:]))
+
+
+def split_words(line: str) -> list[str]:
+    """The blank-separated words. Only the blank separates: other Unicode spaces are text."""
+    return line.split() if line.isascii() else [word for word in line.split(" ") if word]
+
+
+def format_command(command: Command) -> str:
+    """Command -> its line without LF. Raises LocalProtocolError for what could not be read back."""
+    words = [command.name, *command.arguments]
+    if not all(words) or any(" " in word for word in words):
+        raise LocalProtocolError(f"a command's words are neither empty nor hold blanks: {words!r}", code="bad-word")
+    if command.id is not None and not 0 <= command.id <= MAX_ID:
+        raise LocalProtocolError(f"an id is 0..{MAX_ID}, not {command.id}", code="bad-id")
+    line = " ".join(words)
+    head = "" if command.id is None else f"{command.id} "
+    check_line(line, head)
+    return head + line
+
+
+def check_line(line: str, head: str = "") -> None:
+    """Raise LocalProtocolError unless `line`, a command without id, may be sent after `head`, its id and a blank.
+
+    It must be a line that is answered, whose name is not taken for an id, without control characters and `#`, and
+    within the bound.
+    """
+    # Almost every line is printable, short and begins with a letter: the careful tests are rarely reached.
+    if line[:1].isalpha() and line.isprintable() and "#" not in line and len(line) < 1000:
+        return
+    if "#" in line or any(char < " " or "\x7f" <= char < "\xa0" for char in line):
+        raise LocalProtocolError(f"control characters and # are never sent: {line[:80]!r}", code="control-character")
+    words = split_words(line)
+    if not words:
+        raise LocalProtocolError("an empty line is never sent: it gets no answer", code="empty-line")
+    if not head and len(words) > 1 and _is_id(words[0]):
+        raise LocalProtocolError(f"a command's name cannot look like an id: {words[0]}", code="name-like-id")
+    try:
+        size = len(head) + len(line.encode())
+    except UnicodeEncodeError:
+        raise LocalProtocolError(f"a command line must be UTF-8: {line[:80]!r}", code="not-utf8") from None
+    if size > MAX_LINE:
+        raise LocalProtocolError(f"a command line is at most {MAX_LINE} bytes, not {size}", code="line-too-long")
+
+
+def parse_reply(raw: bytes) -> Reply | None:
+    """One answer without its final empty line -> Reply; None if it does not begin with `=` or `?`.
+
+    CR and control characters are dropped, HT and `#` are text. Digits right after the mark are the id.
+    """
+    if not raw:
+        return None
+    mark = raw[0]
+    if mark != _SUCCESS and mark != _FAILURE:
+        return None
+    text = raw.translate(None, CONTROL).decode("utf-8", "backslashreplace")
+    end = 1
+    while text[end : end + 1] in _DIGITS:
+        end += 1
+    if end > 11:  # no id of ours is that long
+        end = 1
+    rest = text[end:]
+    # One blank belongs to the frame. More are a sloppy peer's in a line, but layout in a board.
+    rest = rest.removeprefix(" ") if "\n" in rest else rest.strip(" ")
+    return Reply(mark == _SUCCESS, rest, int(text[1:end]) if end > 1 else None)
+
+
+def format_reply(reply: Reply) -> bytes:
+    """Reply -> its bytes, the empty line included. Exactly `=7 text\\n\\n`, `=7\\n\\n`, `= text\\n\\n`, `=\\n\\n`.
+
+    Control characters are dropped from the text. Raises LocalProtocolError if it holds an empty line,
+    which would end the answer too early.
+    """
+    text = reply.text
+    if not text.isprintable():
+        text = text.translate(_CONTROL_TEXT)
+        if "\n\n" in text or text.endswith("\n"):
+            raise LocalProtocolError("an answer's text holds no empty line", code="empty-line")
+    head = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
+    return (f"{head} {text}\n\n" if text else f"{head}\n\n").encode("utf-8", "backslashreplace")
+
+
+def fit_lines(lines: Iterable[str]) -> str:
+    """The text of an answer: the lines that fit into it; if some do not, the last line says how many."""
+    fit: list[str] = []
+    size, every = 0, list(lines)
+    for line in every:
+        size += len(line.encode()) + 1
+        if size > _ROOM or len(fit) == MAX_ANSWER_LINES - 2:
+            return "\n".join([*fit, f"cut={len(every) - len(fit)}"])
+        fit.append(line)
+    return "\n".join(fit)
+
+
+def _is_id(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= 100 and int(word) <= MAX_ID
+
+
+_DIGITS = frozenset("0123456789")

@@ -1,0 +1,239 @@
+"""What a bot that dials out and the lobby say to each other: messages of two frames, `[kind][payload]` (PROTOCOL §7).
+
+Pure functions between frames and values, each bounded; who sends what when is the two ends' part. Every message that
+is none is a FrameError, whatever was sent.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from ggp.protocol.errors import LocalProtocolError, RemoteProtocolError
+from ggp.protocol.grammar import CONTROL, MAX_ANSWER, MAX_LINE
+
+VERSION = 1
+FRAMES = 2
+MAX_COMMAND = MAX_LINE + 1  # bytes, with the LF
+MAX_TEXT = 64 * 1024  # bytes of a hello, of a line of stderr, of a reason
+MAX_FRAME = MAX_ANSWER  # bytes of the largest frame there is: what to bound a socket by
+MAX_GAMES = 64
+# How the reason of a `B` begins, before a colon:
+REPLACED = "replaced"  # a newer connection of the same bot took this one's place
+REFUSED = "refused"  # by the lobby: dialling again does not help, the author has to change something
+LEAVING = "leaving"  # by a bot: it plays its game to the end, takes no other, and waits for the lobby's goodbye
+LEFT = "left"  # by the lobby: that goodbye
+NAME = 64  # characters of a name or a session
+
+
+class LobbyFault(StrEnum):
+    """What is wrong with a message, in one word to count by."""
+
+    FRAMES = "frames"  # not two frames
+    KIND = "kind"  # the first frame is no kind
+    SIZE = "size"  # more bytes than the kind may have
+    MSGPACK = "msgpack"  # a hello that is no map of msgpack
+    HELLO = "hello"  # a hello that lacks something, or has something that cannot be
+    VERSION = "version"  # another version of the protocol
+    COMMAND = "command"  # not exactly one line
+    ANSWER = "answer"  # not exactly one whole answer
+
+
+class FrameError(RemoteProtocolError):
+    """A message that is none; `fault` is the word to count it by, str() says what is wrong, on one line."""
+
+    def __init__(self, fault: LobbyFault, text: str) -> None:
+        super().__init__(text)
+        self.fault = fault
+
+
+class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`H`: name and games of a bot. It proves nothing: identity is the key of the connection.
+
+    `session` tells a reconnecting process from one that was started again: chosen at random when the bot starts, and
+    the same on each of its connections. "": not given. `challenges`: whether others may challenge it to
+    unrated games. `seat`: a person plays, unrated games only, in pools that allow it.
+    """
+
+    name: str
+    games: tuple[str, ...] = ()
+    session: str = ""
+    challenges: bool = True
+    seat: bool = False
+
+
+class LobbyAsk(msgspec.Struct, frozen=True):
+    """`C`: one command line, with its LF."""
+
+    data: bytes
+
+
+class LobbyAnswer(msgspec.Struct, frozen=True):
+    """`R`: one whole answer, with its empty line, without control characters."""
+
+    data: bytes
+
+
+class Stderr(msgspec.Struct, frozen=True):
+    """`E`: a line that the bot wrote to stderr, printable, without LF."""
+
+    text: str
+
+
+class Bye(msgspec.Struct, frozen=True):
+    """`B`: the conversation is over, and why; printable, one line."""
+
+    reason: str
+
+
+Message = Hello | LobbyAsk | LobbyAnswer | Stderr | Bye
+_NEVER_SENT = CONTROL + b"\t\n#"
+_SIZES = {b"H": MAX_TEXT, b"C": MAX_COMMAND, b"R": MAX_ANSWER, b"E": MAX_TEXT, b"B": MAX_TEXT}
+
+
+class _Wire(msgspec.Struct):
+    """A hello as it travels. What else the map holds is not looked at."""
+
+    ggp: Annotated[int, Meta(ge=0, lt=2**31)]
+    name: Annotated[str, Meta(min_length=1, max_length=NAME)]
+    games: Annotated[list[Annotated[str, Meta(min_length=1, max_length=NAME)]], Meta(max_length=MAX_GAMES)]
+    session: Annotated[str, Meta(max_length=NAME)] = ""
+    challenges: bool = True
+    seat: bool = False
+
+
+_read_hello = msgspec.msgpack.Decoder(_Wire).decode
+_read_version = msgspec.msgpack.Decoder(dict[str, Any]).decode
+
+
+def decode(frames: Sequence[bytes]) -> Message:
+    """The frames of one message, without a routing id -> the message. Raises FrameError and nothing else."""
+    if len(frames) != FRAMES:
+        raise FrameError(LobbyFault.FRAMES, f"a message is {FRAMES} frames, a kind and a payload, not {len(frames)}")
+    kind, payload = frames
+    most = _SIZES.get(kind)
+    if most is None:
+        raise FrameError(LobbyFault.KIND, f"a kind is one of H C R E B, not {bytes(kind[:20])!r}")
+    if len(payload) > most:
+        raise FrameError(LobbyFault.SIZE, f"{kind.decode()} is at most {most} bytes, not {len(payload)}")
+    if kind == b"R":
+        return LobbyAnswer(_answer(payload))
+    if kind == b"C":
+        return LobbyAsk(_command(payload))
+    if kind == b"E":
+        return Stderr(_text(payload))
+    return _hello(payload) if kind == b"H" else Bye(_text(payload))
+
+
+def encode(message: Message) -> list[bytes]:
+    """The message -> its two frames. Raises LocalProtocolError if decode would refuse or change it."""
+    frames = _frames(message)
+    try:
+        same = decode(frames) == message
+    except FrameError as error:
+        raise LocalProtocolError(f"cannot be sent: {error}") from None
+    if not same:
+        raise LocalProtocolError(f"text is sent as printable characters in one line, and no more than {MAX_TEXT} bytes")
+    return frames
+
+
+def printable(data: bytes | str, most: int = MAX_TEXT) -> str:
+    """Any bytes -> one line of text for a log, an `E` or a `B`: what cannot be printed becomes an escape or goes,
+    and no more than `most` bytes of UTF-8 are left."""
+    text = data.decode("utf-8", "backslashreplace") if isinstance(data, bytes) else data
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else _escape(char) for char in text)
+    raw = text.encode("utf-8", "backslashreplace")
+    return raw[:most].decode("utf-8", "ignore")
+
+
+def _frames(message: Message) -> list[bytes]:
+    match message:
+        case LobbyAnswer(data):
+            return [b"R", data]
+        case LobbyAsk(data):
+            return [b"C", data]
+        case Stderr(text):
+            return [b"E", text.encode("utf-8", "backslashreplace")]
+        case Bye(reason):
+            return [b"B", reason.encode("utf-8", "backslashreplace")]
+        case _:
+            fields: dict[str, object] = {"ggp": VERSION, "name": message.name, "games": message.games}
+            fields |= {"session": message.session} if message.session else {}
+            fields |= {} if message.challenges else {"challenges": False}
+            fields |= {"seat": True} if message.seat else {}
+            try:
+                return [b"H", msgspec.msgpack.encode(fields)]
+            except UnicodeEncodeError:
+                raise LocalProtocolError("a hello is UTF-8, which this cannot become") from None
+
+
+def _hello(payload: bytes) -> Hello:
+    try:
+        wire = _read_hello(payload)
+    except msgspec.ValidationError as error:
+        raise _invalid(payload, str(error)) from None
+    except Exception as error:  # whatever a decoder says of what a stranger sent: nesting, UTF-8, numbers, times
+        raise FrameError(LobbyFault.MSGPACK, f"a hello is a map of msgpack: {printable(str(error), 200)}") from None
+    if wire.ggp != VERSION:
+        raise _another_version(wire.ggp)
+    words = [wire.name, wire.session, *wire.games]
+    if not all(word.isprintable() for word in words) or any(" " in game for game in wire.games):
+        raise FrameError(LobbyFault.HELLO, "the names in a hello are printable, and those of games hold no blank")
+    return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges, wire.seat)
+
+
+def _invalid(payload: bytes, reason: str) -> FrameError:
+    """What a hello lacks; a later version's may lack anything, so the version is looked at first."""
+    try:
+        version = _read_version(payload).get("ggp")
+    except Exception:  # as above
+        return FrameError(LobbyFault.MSGPACK, "a hello is a map of msgpack with text as keys")
+    if isinstance(version, int) and version != VERSION:
+        return _another_version(version)
+    return FrameError(LobbyFault.HELLO, f"a hello is ggp, name, games: {printable(reason, 200)}")
+
+
+def _another_version(version: int) -> FrameError:
+    return FrameError(LobbyFault.VERSION, f"this is GGP {VERSION}, and the hello is of GGP {version}")
+
+
+def _command(payload: bytes) -> bytes:
+    """Exactly one line that may be sent (PROTOCOL §2.13), with or without an id."""
+    if payload[-1:] != b"\n":
+        raise FrameError(LobbyFault.COMMAND, f"a command ends with LF: {printable(payload[:80])}")
+    line = payload[:-1]
+    if not line.strip(b" "):
+        raise FrameError(LobbyFault.COMMAND, "an empty line is no command")
+    if line.translate(None, _NEVER_SENT) != line:
+        raise FrameError(LobbyFault.COMMAND, f"a command holds no control characters and no #: {printable(line[:80])}")
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        raise FrameError(LobbyFault.COMMAND, f"a command is UTF-8: {printable(line[:80])}") from None
+    return payload
+
+
+def _answer(payload: bytes) -> bytes:
+    """One whole answer. Rule 7 of framing bears with control characters, so they are dropped here."""
+    data = payload.translate(None, CONTROL)
+    if data[:1] not in (b"=", b"?"):
+        raise FrameError(LobbyFault.ANSWER, f"an answer begins with = or ?: {printable(data[:80])}")
+    if not 0 < data.find(b"\n\n") == len(data) - 2:
+        raise FrameError(
+            LobbyFault.ANSWER, f"one whole answer, up to its empty line, is a message: {printable(data[:80])}"
+        )
+    return data
+
+
+def _text(payload: bytes) -> str:
+    return printable(payload.removesuffix(b"\n"))
+
+
+def _escape(char: str) -> str:
+    """Replace an invisible character: HT and LF become blanks, other controls go, the rest is escaped."""
+    if char in "\t\n":
+        return " "
+    return "" if char < " " or char == "\x7f" else f"\\u{ord(char):04x}"

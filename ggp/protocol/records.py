@@ -1,0 +1,343 @@
+"""Records: the events of a match, their hash chain, and their forms as JSON lines and as a GTP script.
+
+Pure functions over bytes; where records are kept is the referee's part. A line of a record is the event's
+canonical JSON (keys sorted, no blanks, UTF-8, nothing escaped that need not be) with the chain's link as one more
+key at its end, and with invisible characters written `\\uXXXX`, so that a terminal can show it:
+
+    link = SHA-256(previous link, 32 raw bytes + canonical JSON without "link"), in hex on the line
+
+The first "previous link" is SHA-256("ggp-record-1"). So a changed, dropped or reordered line is detected.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from ggp.protocol.errors import CodedError
+from ggp.protocol.printed import escaped
+
+MAX_RECORD_LINE = 1024 * 1024  # bytes
+FIRST_LINK = sha256(b"ggp-record-1").digest()
+_FIRST = b'{"bots":[{"'  # how the line of a start event begins
+
+Text = Annotated[str, Meta(max_length=4096)]
+Long = Annotated[str, Meta(max_length=256 * 1024)]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+Seat = Annotated[int, Meta(ge=0, le=2)]
+
+
+class RecordError(CodedError, ValueError):
+    """Not a record, or a changed one; str() names the line and the fault."""
+
+    code = "bad-record"
+
+
+class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who took part: a bot or the engine, as it named itself, and what was started.
+
+    `name` is ours (unique in the match), `program` and `version` its own words, `hash` the SHA-256 of the
+    executable in hex ("" where there is none to read, as over a network). `control`: its own, "" for that of the
+    match; `settings`: others of its own that decide how it plays, without values of environment variables; `sandbox`:
+    its level, what that lets through, and what of it this machine could not keep; "" for none.
+    """
+
+    name: Text
+    program: Text = ""
+    version: Text = ""
+    command: Text = ""
+    hash: Text = ""
+    control: Text = ""
+    settings: Text = ""
+    sandbox: Text = ""
+
+
+class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):
+    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies that no bot chose.
+
+    `control`: of each bot that has none of its own.
+    """
+
+    seq: Count = 0
+    match: Text
+    game: Text
+    options: dict[Text, Text]
+    bots: tuple[Party, Party]
+    engine: Party
+    control: Text
+    margin: Count = 50
+    max_plies: Count = 0
+    seed: int = 0
+    opening: tuple[Text, ...] = ()
+    book: Text = ""  # the file and the line of the opening, and the file's hash
+    adjudication: Text = ""  # the rules by which the match may end early, and the bot that judges it
+    continues: Text = ""  # KEY@PLY of the match that this one goes on from, after plies of it were taken back
+    referee: Text = ""
+    started: Text = ""  # UTC, ISO 8601
+
+    @property
+    def controls(self) -> tuple[str, str]:
+        """The time control of each seat."""
+        first, second = self.bots
+        return first.control or self.control, second.control or self.control
+
+    @property
+    def time(self) -> str:
+        """The time control in words: `10+0.1`, or `10+0.1 against 5+0.05` of seats with different ones."""
+        return " against ".join(dict.fromkeys(self.controls))
+
+
+class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True, gc=False):
+    """One ply: the colour that the seat held before it, the canonical move, whole ms used and left.
+
+    `ply` counts from 1. `left` is None where the control has no limit; a ply of the opening took 0 ms.
+    """
+
+    seq: Count
+    match: Text
+    ply: Count
+    seat: Seat
+    colour: Text
+    move: Text
+    ms: Count
+    left: int | None = None
+    analysis: Long = ""
+
+
+class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a fault left behind: the last lines of dialogue, the tail of stderr, the exit status in words."""
+
+    dialogue: tuple[Long, ...] = ()
+    stderr: Long = ""
+    exit: Text = ""
+
+
+class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_only=True, omit_defaults=True):
+    """The match is over. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for none."""
+
+    seq: Count
+    match: Text
+    result: Text
+    winner: Seat
+    termination: Text
+    culprit: Text = ""  # seat1, seat2, engine, referee, network or ""
+    detail: Long = ""
+    analysis: Long = ""  # of an answer that is no ply: the resignation or the refusal that ended it
+    plies: Count = 0
+    hash: Text = ""
+    suspect: bool = False
+    score: Long = ""  # the engine's ggp-score
+    warnings: tuple[Text, ...] = ()
+    diagnostics: Diagnostics | None = None
+    stderr: tuple[Long, ...] = ()  # by seat, the tail of what each bot wrote there in this match; () if nothing
+    ended: Text = ""  # UTC, ISO 8601
+
+
+Event = MatchStarted | MovePlayed | MatchEnded
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+class Chain:
+    """Turns the events of one match, in order, into the lines of its record."""
+
+    def __init__(self) -> None:
+        self._link = FIRST_LINK
+
+    def line(self, event: Event) -> bytes:
+        """The next line, with its LF. Raises RecordError, and adds no link, if it could not be read back."""
+        try:
+            canonical = _encode(event)
+        except UnicodeEncodeError as error:
+            raise RecordError(
+                f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}", code="not-unicode"
+            ) from None
+        link = sha256(self._link + canonical).digest()
+        line = b'%b,"link":"%b"}' % (canonical[:-1], link.hex().encode())
+        if not canonical.isascii() or 0x7F in canonical:
+            line = escaped_line(line)
+        if len(line) > MAX_RECORD_LINE:
+            raise RecordError(
+                f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts", code="too-long"
+            )
+        self._link = link
+        return line + b"\n"
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A match from its start to as far as it came; `end` is None where it was cut off."""
+
+    start: MatchStarted
+    plies: tuple[MovePlayed, ...]
+    end: MatchEnded | None
+
+    def lines(self) -> bytes:
+        """The record as JSON lines, the chain computed again."""
+        chain = Chain()
+        events: tuple[Event, ...] = (self.start, *self.plies, *([self.end] if self.end else []))
+        return b"".join(chain.line(event) for event in events)
+
+
+class RecordReader:
+    """Reads the lines of one match, its chain checked."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._link = FIRST_LINK
+
+    @property
+    def record(self) -> Record:
+        """The match so far; there is none before its start event."""
+        start, end = self.events[0], self.events[-1]
+        assert isinstance(start, MatchStarted)
+        plies = tuple(event for event in self.events if isinstance(event, MovePlayed))
+        return Record(start, plies, end if isinstance(end, MatchEnded) else None)
+
+    def read(self, line: bytes) -> None:
+        """The next line, without its LF. Raises RecordError and keeps nothing of a line that does not continue it."""
+        number = len(self.events) + 1
+        self._add(*_read_line(line, number), number)
+
+    def _add(self, event: Event, canonical: bytes, claimed: str, number: int) -> None:
+        begins = isinstance(event, MatchStarted) and event.seq == 0
+        if begins != (not self.events) or (
+            self.events and (event.seq != len(self.events) or event.match != self.events[0].match)
+        ):
+            raise RecordError(
+                f"line {number}: {_name(event)} event {event.seq} does not belong here", code="out-of-order"
+            )
+        link = sha256(self._link + canonical).digest()
+        if link.hex() != claimed:
+            raise RecordError(
+                f"line {number}: was changed since it was written, or lines before it are missing", code="changed"
+            )
+        self._link = link
+        self.events.append(event)
+
+
+def read_records(
+    lines: Iterable[bytes],
+    torn: Callable[[str], None] | None = None,
+    damaged: Callable[[str], None] | None = None,
+) -> Iterator[Record]:
+    """The matches of a file of records, one after another, every chain checked.
+
+    Raises RecordError with the line's number: unreadable, out of order, or not as it was written; with `damaged`, calls
+    it with that text instead, drops the match and goes on with the next start event. A match that was cut off (no end
+    event before the next start or the end of the file) comes with `end` None.
+
+    A writer that is killed may leave half a line, which is no JSON and which only a start event, behind it or in the
+    next line, or the end of the file can follow. `torn` gets a line of text about it and its match is cut off.
+    """
+    match = RecordReader()
+    half = ""  # what to say of the line before this one, if it was half a line
+    dropping = False  # the rest of a damaged match
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip(b"\n")
+        if not line.strip() or (dropping and not line.startswith(_FIRST)):
+            continue
+        dropping = False
+        try:
+            if half and not line.startswith(_FIRST[: len(line)]):
+                raise RecordError(f"{half}, and what follows is no new match: was changed", code="changed")
+            half = ""
+            begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
+            if torn and begins > 0 and _is_half(line[:begins], bool(match.events), joined=True):
+                torn(_half(number, begins))
+                line = line[begins:]
+            if torn and _is_half(line, bool(match.events), joined=False):
+                half = _half(number, len(line))
+                torn(half)
+                continue
+            event, canonical, claimed = _read_line(line, number)
+            if isinstance(event, MatchStarted) and event.seq == 0:
+                if match.events:
+                    yield match.record
+                match = RecordReader()
+            match._add(event, canonical, claimed, number)
+        except RecordError as error:
+            if damaged is None:
+                raise
+            damaged(str(error))
+            match, half, dropping = RecordReader(), "", True
+            continue
+        if isinstance(event, MatchEnded):
+            yield match.record
+            match = RecordReader()
+    if match.events:
+        yield match.record
+
+
+def escaped_line(line: bytes) -> bytes:
+    """Lines of records with what cannot be seen as `\\uXXXX`; the values, and so the chain, stay as they are."""
+    return line if line.isascii() and 0x7F not in line else escaped(line.decode()).encode()
+
+
+def gtp_script(record: Record) -> str:
+    """The record as commands that any engine of the game can run; for go plain GTP, so that any Go program can.
+
+    Go's `agreement` and `ko` have no GTP command, and lists of dead stones none that sets them: there the
+    script speaks GGP.
+    """
+    options = record.start.options
+    dead_lists = any(ply.move.startswith("dead:") for ply in record.plies)
+    if record.start.game == "go" and not dead_lists:
+        lines = [f"boardsize {options.get('size', '19')}", "clear_board", f"komi {options.get('komi', '7.5')}"]
+        if options.get("handicap", "0") != "0":
+            lines.append(f"fixed_handicap {options['handicap']}")
+        lines += [f"play {ply.colour} {ply.move}" for ply in record.plies]
+        return "\n".join([*lines, "final_score", ""])
+    lines = [" ".join(["ggp-new", record.start.game, *(f"{name}={value}" for name, value in options.items())])]
+    lines += [f"ggp-play {ply.colour} {ply.move}" for ply in record.plies]
+    return "\n".join([*lines, "ggp-status", ""])
+
+
+def _half(number: int, size: int) -> str:
+    return f"line {number}: only the first {size} bytes of an event were written"
+
+
+def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
+    """Whether this is the first part of a line of a record: of its start event, or of any if the match has begun.
+
+    Where another line is `joined` to it, it lacks its LF at least.
+    """
+    if len(line) > MAX_RECORD_LINE or not line.startswith(b"{" if begun else _FIRST[: len(line)]):
+        return False
+    if joined:
+        return True
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):  # also one that ends within a character
+        return True
+    return False
+
+
+def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
+    """An event, its canonical bytes and the link it claims."""
+    if len(line) > MAX_RECORD_LINE:
+        raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes", code="too-long")
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+        claimed = fields.pop("link", None)
+        if not isinstance(claimed, str):
+            raise RecordError(f'line {number}: has no "link": not a line of a record', code="not-a-record")
+        canonical = _encode(fields)
+        whole = _with_link(canonical, claimed)
+        if line != whole and line != escaped_line(whole):
+            raise RecordError(
+                f"line {number}: is not canonical JSON with its link at the end: was changed", code="not-canonical"
+            )
+        return _decode.decode(line), canonical, claimed
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise RecordError(f"line {number}: not a line of a record: {error}", code="not-a-record") from None
+
+
+def _with_link(canonical: bytes, link: str) -> bytes:
+    return b'%b,"link":%b}' % (canonical[:-1], _encode(link))
+
+
+def _name(event: Event) -> str:
+    return {MatchStarted: "start", MovePlayed: "ply", MatchEnded: "end"}[type(event)]

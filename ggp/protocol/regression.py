@@ -1,0 +1,261 @@
+r"""Regression transcripts as GNU Go and GoGui write them: parse, judge, write, update; not who runs them.
+
+    # Black must connect.
+    loadsgf games/ko.sgf 12
+    10 genmove b
+    #? [A3|B4]*
+
+A line is a command, a comment or blank. `#? [PATTERN]` after a command says what it is to answer; `!` at the
+pattern's start: anything else; `*` behind the bracket: expected to fail; `&`: never mind (GNU Go's documentation,
+"Test suites", and regress.awk; GoGui's Regress.java). As in GoGui, the pattern matches the whole answer, `.` and
+`[^x]` match line ends too, blanks around the answer do not count, and a refusal is a failure whatever the pattern;
+a command with an id is a test also when no `#?` follows it: it must not be refused.
+
+One thing is ours, for the field cannot say it: `#? [\? illegal move]` expects the refusal `? illegal move`.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from math import prod
+from typing import NamedTuple
+
+import regex
+
+from ggp.protocol.grammar import clean_line, parse_command
+from ggp.protocol.messages import Reply
+
+MAX_FILE = 16 * 1024 * 1024  # characters of a transcript
+MAX_SECONDS = 2.0  # of processor time for one match
+MAX_PATTERN = 1_000_000  # characters of a pattern: some seconds to compile
+MAX_REPETITIONS = 100_000  # the product of the counts that may be nested: the compiler writes them out
+_REFUSAL = re.compile(r"\\\? ?")
+_BLANKS = " \t\n"
+_EXPECTED = re.compile(r"\[(.*)\]\s*([&*]*)")
+_DIALECT = regex.DOTALL | regex.MULTILINE | regex.VERSION0
+_COUNT = re.compile(r"(\))?\{(?:[0-9]*,)?([0-9]+),?\}")
+_RECURSION = re.compile(r"\(\?(?:R\)|&|P>|[0-9])")  # it fills the memory before the time is over
+_SPECIAL = frozenset("\\.[]{}()*+?^$|")
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f"}
+
+
+class TranscriptError(ValueError):
+    """A transcript cannot be read; `line` (from 1) is where, `what` is wrong there."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(f"line {line}: {what}")
+        self.what = what
+        self.line = line
+
+
+class PatternError(ValueError):
+    """A pattern cannot be read, or not matched within the bounds; str() says in one line what is wrong."""
+
+
+class RegressionVerdict(StrEnum):
+    """The result of one command, in the words of GoGui's summary; capitals are unexpected results."""
+
+    PASS = "pass"
+    UNEXPECTED_PASS = "PASS"
+    EXPECTED_FAIL = "fail"
+    FAIL = "FAIL"
+    ERROR = "error"  # refused, though it is no test: what follows stands on nothing
+    NONE = "none"  # answered, and nothing was asked of the answer
+
+
+class Expectation(NamedTuple):
+    """A `#?` line. `text` is between the brackets; None without brackets: any success."""
+
+    line: int
+    text: str | None
+    pattern: regex.Pattern[str] | None = None
+    negated: bool = False
+    refusal: bool = False
+    fails: bool = False  # it is known to fail
+    ignored: bool = False
+
+
+class Step(NamedTuple):
+    """One command as it is sent (without LF) and what is expected of it. `line` counts from 1."""
+
+    line: int
+    command: str
+    id: int | None
+    expectation: Expectation | None = None
+
+    @property
+    def is_test(self) -> bool:
+        return self.expectation is not None or self.id is not None
+
+
+class Script(NamedTuple):
+    """A transcript: every line of the file, without its LF, and the steps."""
+
+    lines: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+def parse(text: str) -> Script:
+    """The transcript `text`; lines end at LF. Raises TranscriptError."""
+    if len(text) > MAX_FILE:
+        raise TranscriptError(1, f"a transcript has at most {MAX_FILE} characters, not {len(text)}")
+    lines = tuple(text.split("\n"))
+    steps: list[Step] = []
+    for number, raw in enumerate(lines, 1):
+        line = raw.strip()
+        if line.startswith("#?"):
+            if not steps or steps[-1].expectation is not None:
+                raise TranscriptError(number, "an expectation follows the command that it is of, one each")
+            steps[-1] = steps[-1]._replace(expectation=_parse_expectation(number, line[2:].strip()))
+        elif command := clean_line(line.encode("utf-8", "surrogateescape")):
+            steps.append(Step(number, command, parse_command(command).id))
+    return Script(lines, tuple(steps))
+
+
+def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
+    """What `reply` means for `step`; None: there was none, and no test may expect that.
+
+    Raises TranscriptError if the pattern takes too long to match.
+    """
+    expected = step.expectation
+    if reply is None:
+        return RegressionVerdict.FAIL if step.is_test else RegressionVerdict.ERROR
+    if expected is not None and expected.ignored:
+        return RegressionVerdict.NONE
+    passed = _is_expected(expected, reply)
+    if not step.is_test:
+        return RegressionVerdict.NONE if passed else RegressionVerdict.ERROR
+    if expected is not None and expected.fails:
+        return RegressionVerdict.UNEXPECTED_PASS if passed else RegressionVerdict.EXPECTED_FAIL
+    return RegressionVerdict.PASS if passed else RegressionVerdict.FAIL
+
+
+def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
+    """What passed, command lines and their replies, as a transcript that expects exactly these answers.
+
+    The commands are numbered from 1; lines that get no answer are left out.
+    """
+    out: list[str] = []
+    for command, reply in dialogue:
+        if line := clean_line(command.encode("utf-8", "backslashreplace")):
+            words = line.split(" ", 1) if parse_command(line).id is not None else ["", line]
+            out.append(f"{len(out) + 1} {words[1].strip()}\n{format_expectation(reply)}\n")
+    return "\n".join(out)
+
+
+def format_expectation(reply: Reply) -> str:
+    """The `#?` line that expects exactly `reply`."""
+    text = escape(reply.text.strip(_BLANKS))
+    if not reply.ok:
+        return f"#? [\\? {text}]"
+    for sign, harmless in (("!", "[!]"), ("\\?", "[?]")):  # read as they stand they would negate, or expect a refusal
+        if text.startswith(sign):
+            text = harmless + text.removeprefix(sign)
+    return f"#? [{text}]"
+
+
+def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Step] = ()) -> str:
+    """The transcript with other expectations: exactly the given answers, and no `*` where a step has passed.
+
+    Every other line stays as it is, and how a line ends.
+    """
+    lines = list(script.lines)
+    after: dict[int, str] = {}
+    for step in script.steps:
+        expected = step.expectation
+        if step in answers:
+            end = "\r" if script.lines[step.line - 1].endswith("\r") else ""
+            text = format_expectation(answers[step]) + end
+            if expected is None:
+                after[step.line] = text
+            else:
+                lines[expected.line - 1] = text
+        elif step in passed and expected is not None and expected.fails:
+            lines[expected.line - 1] = _without_mark(script.lines[expected.line - 1])
+    out = []
+    for number, line in enumerate(lines, 1):
+        out.append(line)
+        if number in after:
+            out.append(after[number])
+    return "\n".join(out)
+
+
+def compile_pattern(pattern: str) -> regex.Pattern[str]:
+    """The pattern in the dialect of the package `regex`; `.` is any character, `^` and `$` match at every line.
+
+    Raises PatternError for a pattern that is wrong, recurses or repeats more than MAX_REPETITIONS.
+    """
+    if len(pattern) > MAX_PATTERN:
+        raise PatternError(f"it has more than {MAX_PATTERN} characters: {pattern[:80]}")
+    counts = [(behind, int(count[:9]) or 1) for behind, count in _COUNT.findall(pattern)]
+    nested, single = [count for behind, count in counts if behind], [count for behind, count in counts if not behind]
+    if prod(nested) * max(single, default=1) > MAX_REPETITIONS:
+        raise PatternError(f"it repeats more than {MAX_REPETITIONS} times: {pattern[:80]}")
+    if _RECURSION.search(pattern):
+        raise PatternError(f"a pattern inside itself is not read: {pattern[:80]}")
+    try:
+        return regex.compile(pattern, _DIALECT)
+    except (regex.error, RecursionError, OverflowError, MemoryError) as error:
+        raise PatternError(f"{error}: {pattern[:80]}") from None
+
+
+def matches(pattern: regex.Pattern[str], text: str) -> bool:
+    """Whether the whole text matches. Raises PatternError if that takes more than MAX_SECONDS."""
+    try:
+        return pattern.fullmatch(text, timeout=MAX_SECONDS) is not None
+    except (TimeoutError, MemoryError):
+        raise PatternError(f"it takes more than {MAX_SECONDS:g} s to match: {pattern.pattern[:80]}") from None
+
+
+def escape(text: str) -> str:
+    """A pattern on one line that matches exactly `text`, for Java, awk and this file."""
+    return "".join(map(_escape_char, text))
+
+
+def _escape_char(char: str) -> str:
+    if char in _SPECIAL:
+        return f"\\{char}"
+    if char in _NAMED:
+        return _NAMED[char]
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else char
+
+
+def _parse_expectation(number: int, rest: str) -> Expectation:
+    if not rest:
+        return Expectation(number, None)
+    found = _EXPECTED.fullmatch(rest)
+    if found is None:
+        raise TranscriptError(number, f"an expectation is written #? [PATTERN], with * or & behind it: {rest[:80]}")
+    text, marks = found[1].strip(), found[2]
+    pattern, negated = text.removeprefix("!"), text.startswith("!")
+    refusal = _REFUSAL.match(pattern)
+    try:
+        compiled = compile_pattern(pattern[refusal.end() :] if refusal else pattern)
+    except PatternError as error:
+        raise TranscriptError(number, str(error)) from None
+    return Expectation(number, text, compiled, negated, refusal is not None, "*" in marks, "&" in marks)
+
+
+def _is_expected(expected: Expectation | None, reply: Reply) -> bool:
+    if expected is None or expected.pattern is None:
+        return reply.ok
+    if expected.refusal:
+        return (not reply.ok and _matches(expected, reply.text)) != expected.negated
+    return reply.ok and _matches(expected, reply.text) != expected.negated
+
+
+def _matches(expected: Expectation, text: str) -> bool:
+    """As the field does without the blanks around it, or as it is, so that a pattern may hold its layout."""
+    assert expected.pattern is not None
+    bare = text.strip(_BLANKS)
+    try:
+        return matches(expected.pattern, bare) or (bare != text and matches(expected.pattern, text))
+    except PatternError as error:
+        raise TranscriptError(expected.line, str(error)) from None
+
+
+def _without_mark(line: str) -> str:
+    bracket, end = line.rindex("]") + 1, len(line.rstrip())
+    return line[:bracket] + line[bracket:end].replace("*", "") + line[end:]

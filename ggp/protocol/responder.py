@@ -1,0 +1,169 @@
+"""The answering end of a conversation: bytes in, one whole answer at a time out. It does no I/O itself."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from ggp.protocol.errors import CommandFailed
+from ggp.protocol.grammar import CONTROL, MAX_LINE, clean_line, format_reply, parse_command
+from ggp.protocol.messages import Reply
+
+Handler = Callable[[list[str]], str]
+Later = Callable[[], str | None]  # called again until it returns the text
+LateHandler = Callable[[list[str]], str | Later]
+
+_BLANK = CONTROL.decode() + " \t"
+_TOO_LONG = format_reply(Reply(False, "line too long"))
+
+
+class Responder:
+    """Answers commands by a table of handlers, in order, however the bytes were cut or pipelined.
+
+    A handler gets the arguments and returns the text of a success; it raises CommandFailed to answer
+    `? text`, and then must have changed nothing. One that would have to wait returns a function instead, which
+    `next_answer` calls until it returns the text or raises. `protocol_version name version known_command
+    list_commands quit` are answered here unless the table has its own; a success of `quit` closes in any case.
+
+    A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
+
+    `report` is called with an exception that no handler should have raised; the peer reads
+    `? internal error: …` and the session continues.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        handlers: Mapping[str, LateHandler],
+        report: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self.closed = False  # quit was answered, or the input ended
+        self.slow: frozenset[str] = frozenset()
+        self._held = ""  # a line with a slow command
+        self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
+        self._report = report
+        self._handlers: dict[str, LateHandler] = {
+            "protocol_version": lambda arguments: "2",
+            "name": lambda arguments: name,
+            "version": lambda arguments: version,
+            "known_command": self._known_command,
+            "list_commands": lambda arguments: "\n".join(sorted(self._handlers)),
+            "quit": lambda arguments: "",
+            **handlers,
+        }
+        self._lines: deque[bytes | None] = deque()  # whole lines not answered yet; None: one was too long
+        self._partial = bytearray()
+        self._dropping = False  # inside the rest of a line that was too long
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was received is answered, and no line is half read."""
+        return not (self._lines or self._partial or self._dropping or self._held or self._later)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the next answer is not there yet; ask `next_answer` again after a while."""
+        return self._later is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether the next command is a slow one, and all before it is answered."""
+        return bool(self._held)
+
+    def answer_held(self) -> bytes:
+        """The answer to the slow command, however long it takes."""
+        line, self._held = self._held, ""
+        slow, self.slow = self.slow, frozenset()
+        try:
+            return self._answer(line) or b""
+        finally:
+            self.slow = slow
+
+    def drop_held(self, reason: str) -> bytes:
+        """Forget the slow command, which was answered elsewhere; else this refuses it."""
+        line, self._held = self._held, ""
+        return format_reply(Reply(False, reason, parse_command(line)[2]))
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
+        if not data:
+            self.closed = True
+            return
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            if self._dropping:
+                self._dropping = False
+            elif len(self._partial) + len(piece) > MAX_LINE:
+                self._lines.append(None)
+            else:
+                self._lines.append(bytes(self._partial) + piece if self._partial else piece)
+            self._partial.clear()
+        if rest and not self._dropping:
+            self._partial += rest
+            if len(self._partial) > MAX_LINE:
+                self._lines.append(None)
+                self._partial.clear()
+                self._dropping = True
+
+    def next_answer(self) -> bytes | None:
+        """One whole answer, to be written and flushed before the next is asked for.
+
+        None: it needs input, or the next command is held, or its answer is not there yet.
+        """
+        if self._later is not None:
+            return self._poll(*self._later)
+        while self._lines and not (self.closed or self._held or self._later):
+            raw = self._lines.popleft()
+            if raw is None:
+                return _TOO_LONG
+            line = clean_line(raw)
+            if line and (answer := self._answer(line)) is not None:
+                return answer
+        return None
+
+    def _answer(self, line: str) -> bytes | None:
+        """None: it is held, or the answer is not there yet."""
+        name, arguments, identity = parse_command(line)
+        if name in self.slow:
+            self._held = line
+            return None
+        handler = self._handlers.get(name)
+        if handler is None:
+            return format_reply(Reply(False, "unknown command", identity))
+        try:
+            text = handler([*arguments])
+            if not isinstance(text, str):
+                return self._poll(text, identity)
+            answer = format_reply(Reply(True, text, identity))
+        except Exception as error:
+            return self._failure(error, identity)
+        if name == "quit":
+            self.closed = True
+        return answer
+
+    def _poll(self, later: Later, identity: int | None) -> bytes | None:
+        self._later = None
+        try:
+            text = later()
+            if text is not None:
+                return format_reply(Reply(True, text, identity))
+        except Exception as error:
+            return self._failure(error, identity)
+        self._later = later, identity
+        return None
+
+    def _failure(self, error: Exception, identity: int | None) -> bytes:
+        """A bug of a handler must not end the session of its user."""
+        if isinstance(error, CommandFailed):
+            return format_reply(Reply(False, _in_one_answer(str(error)), identity))
+        if self._report is not None:
+            self._report(error)
+        text = _in_one_answer(f"internal error: {type(error).__name__}: {error}")
+        return format_reply(Reply(False, text, identity))
+
+    def _known_command(self, arguments: list[str]) -> str:
+        return "true" if arguments and arguments[0] in self._handlers else "false"
+
+
+def _in_one_answer(text: str) -> str:
+    """The text without the lines that would end the answer once control characters are dropped."""
+    return "\n".join(line for line in text.split("\n") if line.strip(_BLANK))

@@ -1,0 +1,19 @@
+"""Drives a coroutine that never suspends, without an event loop; not for anything that awaits a real future."""
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from ggp.protocol.errors import LocalProtocolError
+
+T = TypeVar("T")
+
+
+def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result. Its channels must block inside (pipe, zmq, memory); raises what it raises."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    coroutine.close()
+    raise LocalProtocolError("a blocking coroutine suspended: it awaits something that needs asyncio", code="suspended")

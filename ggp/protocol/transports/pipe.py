@@ -1,0 +1,225 @@
+"""Bytes through pipes: the asking end of a child process, and the answering loop on stdin and stdout.
+
+Starting and ending the process is the launcher's part; this file has the descriptors only.
+Reads and writes block inside and never suspend, because a round trip costs 5 µs that way.
+"""
+
+import contextlib
+import os
+import select
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ggp.protocol.errors import PeerTimeout
+
+if TYPE_CHECKING:
+    from ggp.protocol.channel import Exchanged
+    from ggp.protocol.responder import Responder
+
+CHUNK = 64 * 1024
+STDERR_TAIL = 64 * 1024
+PENDING = 4 * 1024 * 1024  # bytes held of a peer that talks while it does not listen
+WRITE_PATIENCE = 10.0  # seconds
+_SLICE = 100_000.0  # seconds: longer than a day, less than what poll can wait
+_FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without privileges
+
+
+def load_exchange() -> "Callable[[int, int, int, tuple[str, ...], int, float], Exchanged | None] | None":
+    """The native call for a question and its answer; None where it was not compiled."""
+    try:
+        from ggp.protocol.transports._exchange import exchange
+    except ImportError:
+        return None
+    return exchange
+
+
+native_exchange = None if os.environ.get("GGP_PURE_PYTHON") else load_exchange()  # tests compare both ways
+
+
+class Pipe:
+    """A child's stdin, stdout and stderr as a Transport. Owns the descriptors and closes them.
+
+    `stderr_tail` holds the last 64 KiB of what the child wrote there, `stderr_size` is how many bytes that were in all;
+    it is drained whenever we wait. `on_stderr` is given all of it, in pieces as they are read.
+    """
+
+    def __init__(
+        self,
+        stdin: int,
+        stdout: int,
+        stderr: int | None = None,
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self.on_stderr = on_stderr
+        self.stderr_tail = bytearray()
+        self.stderr_size = 0
+        self.now = time.monotonic
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
+        self._pending = bytearray()
+        self._broken = False  # the child no longer reads; what it said is still read
+        self._poll = select.poll()
+        self._poll.register(stdout, select.POLLIN)
+        os.set_blocking(stdin, False)
+        os.set_blocking(stdout, False)
+        if stderr is not None:
+            os.set_blocking(stderr, False)
+            self._poll.register(stderr, select.POLLIN)
+
+    @property
+    def descriptors(self) -> tuple[int, int, int | None]:
+        """stdin, stdout, stderr, non-blocking, for a loop that waits for more than this child; still owned here."""
+        return self._stdin, self._stdout, self._stderr
+
+    def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> "Exchanged | None":
+        """See channel.Exchanged."""
+        if native_exchange is None or self._pending or self._broken or self._stdout < 0:
+            return None
+        stderr = -1 if self._stderr is None else self._stderr
+        exchanged = native_exchange(self._stdin, self._stdout, stderr, lines, number, seconds)
+        if exchanged is not None and exchanged[5]:
+            self._drain_stderr()
+        return exchanged
+
+    async def write(self, data: bytes, deadline: float | None = None) -> None:
+        """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
+        if self._broken:
+            return
+        try:
+            sent = os.write(self._stdin, data)
+        except BlockingIOError:
+            sent = 0
+        except BrokenPipeError:
+            self._broken = True
+            return
+        if sent < len(data):
+            self._write_rest(data[sent:], time.monotonic() + WRITE_PATIENCE if deadline is None else deadline)
+
+    async def read(self, deadline: float) -> bytes:
+        """See Transport.read; after close() the stream has ended."""
+        if self._pending:
+            data = bytes(self._pending)
+            self._pending.clear()
+            return data
+        stdout = self._stdout
+        if stdout < 0:
+            return b""
+        while True:
+            wait = deadline - time.monotonic()
+            for descriptor, _ in self._poll.poll((wait if wait < _SLICE else _SLICE) * 1000 if wait > 0 else 0):
+                if descriptor == stdout:
+                    try:
+                        return os.read(stdout, CHUNK)
+                    except BlockingIOError:  # a spurious wake-up
+                        continue
+                self._drain_stderr()
+            if wait <= 0:  # also for a peer that floods stderr
+                raise PeerTimeout("no whole answer before the deadline")
+
+    def drain_stderr(self) -> bytes:
+        """Read what stderr holds now, a bounded amount, and return the tail."""
+        drained = 0
+        while self._stderr is not None and drained < _FULL_PIPE and (size := self._drain_stderr()):
+            drained += size
+        return bytes(self.stderr_tail)
+
+    def close(self) -> None:
+        """Close the descriptors (once); the child reads end of file. The tail of stderr stays."""
+        self.close_stdin()
+        if self._stdout >= 0:
+            os.close(self._stdout)
+            self._stdout = -1
+        if self._stderr is not None:
+            os.close(self._stderr)
+            self._stderr = None
+
+    def close_stdin(self) -> None:
+        """Tell the child that nothing more will come, and still read what it says."""
+        if self._stdin >= 0:
+            os.close(self._stdin)
+            self._stdin, self._broken = -1, True
+
+    def _drain_stderr(self) -> int:
+        """One read of stderr into the tail; how many bytes came. b"" is the end, for `on_stderr` too."""
+        assert self._stderr is not None
+        try:
+            data = os.read(self._stderr, CHUNK)
+        except BlockingIOError:
+            return 0
+        if not data:
+            self._poll.unregister(self._stderr)
+            os.close(self._stderr)
+            self._stderr = None
+        self.stderr_tail += data
+        self.stderr_size += len(data)
+        del self.stderr_tail[:-STDERR_TAIL]
+        if self.on_stderr is not None:
+            self.on_stderr(data)
+        return len(data)
+
+    def _write_rest(self, data: bytes, deadline: float) -> None:
+        """The child is slow to read: write as it takes, and keep reading what it says."""
+        self._poll.register(self._stdin, select.POLLOUT)
+        try:
+            while data and not self._broken:
+                wait = deadline - time.monotonic()
+                if wait <= 0:
+                    self._broken = True  # another command would be glued to half of this one
+                    raise PeerTimeout("the peer does not read what it is sent", code="does-not-read")
+                for descriptor, _ in self._poll.poll(min(wait, _SLICE) * 1000):
+                    if descriptor == self._stdin:
+                        data = data[self._write_some(data) :]
+                    elif descriptor == self._stderr:
+                        self._drain_stderr()
+                    else:
+                        self._stash_stdout()
+        finally:
+            self._poll.unregister(self._stdin)
+
+    def _write_some(self, data: bytes) -> int:
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            self._broken = True
+            return 0
+
+    def _stash_stdout(self) -> None:
+        try:
+            data = os.read(self._stdout, CHUNK)
+        except BlockingIOError:
+            return
+        self._pending += data
+        if not data or len(self._pending) > PENDING:
+            self._broken = True  # it ended, or talks without end: the reader will find out which
+
+
+def serve_stdio(
+    responder: "Responder", stdin: int = 0, stdout: int = 1, read: Callable[[], bytes] | None = None
+) -> None:
+    """Answer stdin on stdout (descriptors) until `quit` or the end of input.
+
+    Each answer is written before the next is worked out. `read` gives the next input instead of stdin itself; it is
+    asked whenever all input before has been answered and no line is half read, so it may answer some on its own.
+    """
+    receive, next_answer = responder.receive, responder.next_answer
+    while not responder.closed:
+        receive(read() if read is not None and responder.idle else os.read(stdin, CHUNK))
+        while (answer := next_answer()) is not None:
+            try:
+                sent = os.write(stdout, answer)
+                while sent < len(answer):
+                    sent += os.write(stdout, answer[sent:])
+            except BrokenPipeError:  # the controller left: as at the end of input
+                return
+
+
+def report_on_stderr(error: Exception) -> None:
+    """A Responder's `report` for programs on stdio: diagnostics go to stderr, if there is one and it has a reader."""
+    import traceback  # not needed while all is well, and an engine is to start quickly
+
+    if sys.stderr is not None:  # without it the traceback would be printed on stdout
+        with contextlib.suppress(OSError):
+            traceback.print_exception(error, file=sys.stderr)

@@ -1,0 +1,119 @@
+"""Writes what passes to and from a program into a file, which `ggp tap --show` reads. It never fails its user.
+
+    # ggp tap 1 2026-01-31T12:00:00.123456+00:00 12345.678901 ["./bot", "--fast"]
+    12345.700123 > b'1 name\\n'
+    12345.700456 < b'=1 bot\\n\\n'
+    12345.700789 ! b'what went to stderr\\n'
+    # 12345.800000 end of input
+    # 12346.000000 exit status 0
+
+Seconds are of the monotonic clock, to the microsecond; the head line says what they were on the wall's at the start.
+"""
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ggp.protocol.errors import Problem
+from ggp.protocol.safe_files import open_to_append
+from ggp.protocol.transports.transcript import format_line
+
+HEAD = "# ggp tap 1 "
+_TRIES = 1000
+
+
+class NotARecord(Problem):
+    """The file is there and no tap wrote it; str() says what to do."""
+
+    code = "not-a-recording"
+
+
+class Recording:
+    """A session at the end of `path`, which may hold earlier ones. Raises NotARecord.
+
+    A file that another tap is writing is left to it: this one takes the next free number, `x.2.log` for `x.log`.
+    The first other error goes to `warn`; after it nothing is written.
+    """
+
+    def __init__(self, path: Path, command: Sequence[str], warn: Callable[[str], None], most: int = 0) -> None:
+        """`most`: bytes, from which on the file becomes `PATH.1`, in place of an earlier one; 0: there is no limit."""
+        self.path = path
+        self._command, self._warn, self._most = list(command), warn, most
+        self._file, self._size = -1, 0
+        try:
+            self.path, self._file = _open(path)
+            self._size = os.fstat(self._file).st_size
+        except OSError as error:
+            self._give_up(error)
+        self._begin()
+
+    def chunk(self, mark: str, seconds: float, data: bytes) -> None:
+        """What passed: `>` to the program, `<` from it, `!` its stderr; `seconds` of the monotonic clock."""
+        if self._file < 0:
+            return
+        if self._most and self._size >= self._most:
+            self._rotate()
+        self._write(format_line(mark, seconds, data))
+
+    def note(self, text: str) -> None:
+        self._write(f"# {time.monotonic():.6f} {text}")
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _begin(self) -> None:
+        wall = datetime.now(UTC).isoformat(timespec="microseconds")
+        self._write(f"{HEAD}{wall} {time.monotonic():.6f} {json.dumps(self._command)}")
+
+    def _rotate(self) -> None:
+        try:
+            self.path.replace(f"{self.path}.1")
+            self.close()
+            self.path, self._file = _open(self.path)
+            self._size = 0
+        except OSError as error:
+            self._give_up(error)
+        self._begin()
+
+    def _write(self, line: str) -> None:
+        if self._file < 0:
+            return
+        data = f"{line}\n".encode()
+        self._size += len(data)
+        try:
+            while data:  # a disk that is filling up takes a part
+                data = data[os.write(self._file, data) :]
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self.close()
+        self._warn(f"{self.path}: {error.strerror}: the dialogue goes on and is not recorded")
+
+
+def _open(path: Path) -> tuple[Path, int]:
+    for number in range(1, _TRIES):
+        tried = path if number == 1 else path.with_name(f"{path.stem}.{number}{path.suffix}")
+        file = open_to_append(tried, 0o666)
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise NotARecord(f"{tried} is no plain file: name another file")
+            head = os.pread(file, len(HEAD), 0).decode("utf-8", "replace")
+            if head and head != HEAD:
+                raise NotARecord(f"{tried} is there and is no record of `ggp tap`: name another file")
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+        except (OSError, NotARecord):
+            os.close(file)
+            raise
+        else:
+            return tried, file
+    raise FileExistsError(0, "too many taps write it", str(path))

@@ -1,0 +1,355 @@
+"""Watches the matches of a lobby: a SUB socket that requests the events it missed (PROTOCOL §7).
+
+    with Spectator("tcp://127.0.0.1:7712") as there:
+        for event in there.match("5feceb66-6b86b273-1-1"):   # from the first event to the last, each once
+            print(event)
+
+It sends subscriptions only. It reconnects as long as that may help. The caller decides what an event means.
+"""
+
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+from ggp.protocol.errors import AddressError, CodedError
+from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed
+from ggp.protocol.spectator_wire import (
+    LADDER,
+    MATCH,
+    MAX_PUBLISHED,
+    Begun,
+    CaughtUp,
+    EventSequence,
+    News,
+    Over,
+    Published,
+    Rewritten,
+    Roll,
+    SpectatingError,
+    SpectatorState,
+    is_match_id,
+    read_published,
+    request_topic,
+    topic_of,
+)
+from ggp.protocol.transports.keys import new_pair
+from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, Handshakes, check_url, is_loopback
+
+PATIENCE = 3.0  # seconds until an unanswered request is repeated
+QUIET = 10.0  # seconds of silence after which a request checks whether the last message was lost
+_AGAIN = 0.2  # seconds between requests for one match, at least
+_RECONNECT_MS, _LONGEST_MS = 250, 5_000
+_HANDSHAKE_MS = 10_000
+_UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
+_DOWN: dict[int, str] = {
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby lets no more spectators in for now",
+    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed",
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed",
+    zmq.EVENT_CLOSED: "no program listens there",
+    zmq.EVENT_DISCONNECTED: "the connection was lost",
+}
+
+
+class MatchUnavailable(CodedError, LookupError):
+    """A match that cannot be followed to its end."""
+
+    code = "unknown-match"
+
+
+class SeenEvents(NamedTuple):
+    """The next event of a match that is followed."""
+
+    match: str
+    event: Event
+
+
+class Again(NamedTuple):
+    """The match was restarted: discard its events; they are sent again from the first."""
+
+    match: str
+
+
+class Missing(NamedTuple):
+    """Events from this number on were lost; they are requested."""
+
+    match: str
+    number: int
+
+
+class NoSuch(NamedTuple):
+    """The lobby does not know the match; it is not followed any more."""
+
+    match: str
+
+
+class Happened(NamedTuple):
+    """News of the ladder that is followed; `roll` has the running matches."""
+
+    news: News
+
+
+class Up(NamedTuple):
+    """Connected."""
+
+
+class Down(NamedTuple):
+    """Not connected, and why; it reconnects by itself."""
+
+    reason: str
+
+
+Sight = SeenEvents | Again | Missing | NoSuch | Happened | Up | Down
+
+
+class _Thread:
+    """What is followed under one topic, and its open request."""
+
+    def __init__(self, kind: str, name: str, now: float) -> None:
+        self.kind, self.name = kind, name
+        self.topic = topic_of(kind, name)
+        self.sequence = EventSequence()
+        self.question = b""  # topic of the request, while an answer is due
+        self.asked = 0  # the first number that was requested
+        self.ask_at = now  # when the next request is due
+        self.behind = True  # until it was up to date once, and after each gap
+
+
+class Spectator:
+    """A context manager, for one thread. `server_key` is the lobby's public key, "" on this machine.
+
+    Raises AddressError for an invalid address, or for another machine's without a key.
+    """
+
+    def __init__(self, url: str, server_key: str = "") -> None:
+        check_url(url)
+        if not server_key and not is_loopback(url):
+            raise AddressError(f"{url} is another machine: its public key is needed (--server-key)", code="keys-needed")
+        self.url = url
+        self.up = False
+        self.roll = Roll()
+        self._threads: dict[bytes, _Thread] = {}
+        self._questions: dict[bytes, _Thread] = {}
+        self._sights: deque[Sight] = deque()
+        self._why = ""  # the last reported reason why the connection is down
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.SUB)
+        options = {
+            zmq.LINGER: 0,
+            zmq.MAXMSGSIZE: MAX_PUBLISHED,
+            zmq.RCVHWM: UNBOUNDED,
+            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
+            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
+            zmq.CONNECT_TIMEOUT: _HANDSHAKE_MS,
+            zmq.RECONNECT_IVL: _RECONNECT_MS,
+            zmq.RECONNECT_IVL_MAX: _LONGEST_MS,
+            zmq.IPV6: int("[" in url),
+        }
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        if server_key:
+            pair = new_pair()  # the lobby accepts every client key
+            self._socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+        self._handshakes = Handshakes(url, bool(server_key), "--server-key KEY")
+        self._monitor = self._socket.get_monitor_socket(_UP | sum(_DOWN))
+        self._poller = zmq.Poller()
+        self._poller.register(self._socket, zmq.POLLIN)
+        self._poller.register(self._monitor, zmq.POLLIN)
+        try:
+            self._socket.connect(url)
+        except zmq.ZMQError as error:
+            self.close()
+            raise AddressError(f"cannot connect to {url}: {zmq.strerror(error.errno or 0)}") from None
+
+    def __enter__(self) -> "Spectator":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Once."""
+        self._socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self._socket.close(linger=0)
+        self._context.term()
+
+    def match(self, match: str) -> Iterator[Event]:
+        """Every event of a match, in order, to its end. Raises MatchUnavailable: unknown, dropped, or restarted
+        (see Rewritten)."""
+        self.follow(match)
+        while True:
+            sight = self.read(QUIET)
+            if isinstance(sight, NoSuch):
+                raise MatchUnavailable(f"{self.url} knows no match {match}, or not any more")
+            if isinstance(sight, Again):
+                raise MatchUnavailable(
+                    f"the match {match} was taken up from an earlier ply: start again", code="match-restarted"
+                )
+            if isinstance(sight, SeenEvents):
+                yield sight.event
+                if isinstance(sight.event, MatchEnded):
+                    return
+
+    def follow(self, match: str) -> None:
+        """Follow a match from its first event on. Raises ValueError for an invalid name."""
+        if not is_match_id(match):
+            raise ValueError(f"{match!r} is no name of a match")
+        self._begin(MATCH, match)
+
+    def leave(self, match: str) -> None:
+        """Stop following it."""
+        if thread := self._threads.get(topic_of(MATCH, match)):
+            self._end(thread)
+
+    def follow_ladder(self, name: str = "") -> None:
+        """Follow what begins and ends in a ladder; without a name, in the lobby's."""
+        self._begin(LADDER, name)
+
+    def read(self, seconds: float) -> Sight | None:
+        """The next sight, None if there is none within this time. Raises AccessRefused if the keys do not fit."""
+        until = time.monotonic() + seconds
+        while not self._sights:
+            now = time.monotonic()
+            self._ask(now)
+            due = min([until, *(thread.ask_at for thread in self._threads.values() if self.up)])
+            ready = dict(self._poller.poll(max(0, int((due - now) * 1000) + 1)))
+            if self._monitor in ready:
+                self._take_news()
+            if self._socket in ready:
+                self._take_message()
+            elif not ready and time.monotonic() >= until:
+                return None
+        return self._sights.popleft()
+
+    # -- what is followed --------------------------------------------------------------------------------------------
+
+    def _begin(self, kind: str, name: str) -> None:
+        thread = _Thread(kind, name, time.monotonic())
+        if thread.topic not in self._threads:
+            self._threads[thread.topic] = thread
+            self._socket.subscribe(thread.topic)
+
+    def _end(self, thread: _Thread) -> None:
+        self._answered(thread)
+        del self._threads[thread.topic]
+        self._socket.unsubscribe(thread.topic)
+
+    # -- questions ---------------------------------------------------------------------------------------------------
+
+    def _ask(self, now: float) -> None:
+        """Send the requests that are due, once connected."""
+        for thread in self._threads.values() if self.up else ():
+            if now >= thread.ask_at:
+                self._answered(thread)
+                thread.asked = self.roll.next if thread.kind == LADDER else thread.sequence.ask_from
+                thread.question = request_topic(thread.kind, thread.name, thread.asked, secrets.token_hex(8))
+                thread.ask_at = now + PATIENCE
+                self._questions[thread.question] = thread
+                self._socket.subscribe(thread.question)
+
+    def _answered(self, thread: _Thread) -> None:
+        """Close the open request."""
+        if self._questions.pop(thread.question, None):
+            self._socket.unsubscribe(thread.question)
+        thread.question = b""
+
+    def _ask_soon(self, thread: _Thread) -> None:
+        """Request what is missing, unless an answer is due anyway."""
+        if not thread.question:
+            thread.ask_at = min(thread.ask_at, time.monotonic() + _AGAIN)
+
+    # -- what comes --------------------------------------------------------------------------------------------------
+
+    def _take_news(self) -> None:
+        news = recv_monitor_message(self._monitor)
+        event = news["event"]
+        for thread in self._threads.values():  # events may have been lost meanwhile
+            self._answered(thread)
+            thread.ask_at = 0.0
+        if event == _UP:
+            self.up, self._why = True, ""
+            self._handshakes.succeeded()
+            self._sights.append(Up())
+        else:
+            self.up = False
+            self._handshakes.failed(event, news["value"])
+            if self._why != _DOWN[event]:
+                self._why = _DOWN[event]
+                self._sights.append(Down(self._why))
+
+    def _take_message(self) -> None:
+        topic, *payload = self._socket.recv_multipart()
+        thread = self._questions.get(topic) or self._threads.get(topic)
+        if thread is None and topic.startswith(b"ladder/"):
+            thread = self._threads.get(b"ladder/")
+        if thread is None or len(payload) != 1:  # another topic with this prefix, or a late answer
+            return
+        try:
+            said, link = read_published(payload[0])
+        except SpectatingError:
+            return  # of a later version; an event has a number, and is requested again
+        if not thread.question:
+            thread.ask_at = time.monotonic() + QUIET
+        self._hear(thread, said, link)
+
+    def _hear(self, thread: _Thread, said: Published, link: str) -> None:
+        match said:
+            case MatchStarted() | MovePlayed() | MatchEnded():
+                if thread.kind == MATCH and said.match == thread.name:
+                    self._hear_event(thread, said, link)
+            case Begun() | Over() | SpectatorState():
+                if thread.kind == LADDER:
+                    self._hear_of_ladder(thread, said)
+            case CaughtUp(seq):
+                self._caught_up(thread, seq)
+            case _:
+                self._unknown(thread)
+
+    def _hear_event(self, thread: _Thread, event: Event, link: str) -> None:
+        sequence = thread.sequence
+        try:
+            found = sequence.take(event, link)
+        except Rewritten:
+            self._sights.append(Again(thread.name))
+            found = sequence.take(event, link)
+        self._sights.extend(SeenEvents(thread.name, one) for one in found)
+        if sequence.ended:
+            self._end(thread)
+        elif sequence.missing:
+            if not thread.behind:
+                thread.behind = True
+                self._sights.append(Missing(thread.name, sequence.next))
+            self._ask_soon(thread)
+
+    def _hear_of_ladder(self, thread: _Thread, news: News) -> None:
+        if isinstance(news, SpectatorState):
+            self._answered(thread)
+            thread.ask_at = time.monotonic() + QUIET
+        if self.roll.take(news) is not None:
+            self._sights.append(Happened(news))
+        if self.roll.missing:
+            self._ask_soon(thread)
+
+    def _caught_up(self, thread: _Thread, count: int) -> None:
+        """The answer is complete; if it was one page of several, request the next."""
+        self._answered(thread)
+        sequence = thread.sequence
+        thread.behind = thread.kind == MATCH and (sequence.missing or sequence.next < count)
+        came = sequence.ask_from > thread.asked
+        thread.ask_at = time.monotonic() + (QUIET if not thread.behind else 0.0 if came else _AGAIN)
+
+    def _unknown(self, thread: _Thread) -> None:
+        self._answered(thread)
+        if thread.kind == MATCH:
+            self._sights.append(NoSuch(thread.name))
+            self._end(thread)
+        else:
+            thread.ask_at = time.monotonic() + QUIET

@@ -1,0 +1,201 @@
+"""The sessions of a service take turns: each answers for a moment; a slow command runs in a process of its own.
+
+So a session delays the others by at most one short command. A slow command must change nothing, because a copy of this
+process answers it.
+"""
+
+import contextlib
+import math
+import os
+import resource
+import select
+import signal
+import time
+from collections import deque
+from typing import NoReturn, Protocol
+
+from ggp.protocol.responder import Responder
+from ggp.protocol.transports.subreaper import end_with_parent
+
+MOMENT = 0.005  # seconds of answers until it is the next session's turn
+PROCESSES = 4  # slow commands at a time
+SECONDS = 330  # of processor time for one; an engine refuses what it expects to take 300
+_RETRY = 0.02  # seconds between two looks at answers that are not there yet
+_NICE = 10  # so that short answers come first
+_CHUNK = 64 * 1024
+
+
+class ServiceSession(Protocol):
+    """One controller of a service."""
+
+    responder: Responder
+
+    def send(self, answer: bytes) -> bool:
+        """Whether it takes more answers now; else it calls `Turns.add` once it does, or `Turns.forget`."""
+
+    def rest(self) -> None:
+        """Everything that it received is answered."""
+
+
+class Turns:
+    """`add` a session that has received something, `step` while `ready`, `collect` when `descriptor` is readable."""
+
+    def __init__(self) -> None:
+        self._ready: deque[ServiceSession] = deque()
+        self._waiting: deque[ServiceSession] = deque()  # with a slow command
+        self._unanswered: list[ServiceSession] = []  # whose answer is not there yet
+        self._next = 0.0  # when to look at these again
+        self._running: dict[int, _Child] = {}  # by the descriptor of its answer
+        self._busy: set[int] = set()  # the id of each session that is in one of these
+        self._poll = select.epoll()
+        self.descriptor = self._poll.fileno()
+
+    @property
+    def ready(self) -> bool:
+        """Whether a session has something to answer now."""
+        return bool(self._ready)
+
+    @property
+    def wait(self) -> float:
+        """Seconds until there is something to do, if nothing is received before."""
+        if self._ready:
+            return 0.0
+        return max(0.0, self._next - time.monotonic()) if self._unanswered else math.inf
+
+    @property
+    def running(self) -> int:
+        """How many slow commands have a process now."""
+        return len(self._running)
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was received is answered."""
+        return not self._busy
+
+    def busy(self, session: ServiceSession) -> bool:
+        """Whether a session has commands that are not answered yet, and should be sent no more."""
+        return id(session) in self._busy
+
+    def add(self, session: ServiceSession) -> None:
+        """The session may have something to answer."""
+        if id(session) not in self._busy:
+            self._busy.add(id(session))
+            self._ready.append(session)
+
+    def forget(self, session: ServiceSession) -> None:
+        """The session has ended: end its slow command."""
+        if id(session) in self._busy:
+            self._busy.discard(id(session))
+            for queue in (self._ready, self._waiting, self._unanswered):
+                with contextlib.suppress(ValueError):
+                    queue.remove(session)
+            for descriptor, child in list(self._running.items()):
+                if child.session is session:
+                    self._end(descriptor, kill=True)
+            self._start()
+
+    def step(self) -> None:
+        """The turn of the next session."""
+        session = self._ready.popleft()
+        self._busy.discard(id(session))
+        responder, until = session.responder, time.monotonic() + MOMENT
+        while (answer := responder.next_answer()) is not None:
+            if not session.send(answer):
+                return
+            if time.monotonic() > until:
+                self.add(session)
+                return
+        if responder.held:
+            self._busy.add(id(session))
+            self._waiting.append(session)
+            self._start()
+        elif responder.waiting:
+            self._busy.add(id(session))
+            self._unanswered.append(session)
+        else:
+            session.rest()
+
+    def collect(self) -> None:
+        """Take the answers to slow commands; sessions that wait for an answer get a turn again."""
+        if self._unanswered and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _RETRY
+            self._ready += self._unanswered
+            self._unanswered.clear()
+        if not self._running:
+            return
+        for descriptor, _ in self._poll.poll(0):
+            child = self._running[descriptor]
+            data = os.read(descriptor, _CHUNK)
+            child.answer += data
+            if data:
+                continue
+            self._end(descriptor)
+            session, whole = child.session, child.answer.endswith(b"\n\n")
+            refusal = session.responder.drop_held(f"this took more than {SECONDS} s of processor time, or memory")
+            self._busy.discard(id(session))
+            if session.send(bytes(child.answer) if whole else refusal):
+                self.add(session)
+        self._start()
+
+    def close(self) -> None:
+        """End all slow commands."""
+        for descriptor in list(self._running):
+            self._end(descriptor, kill=True)
+        self._poll.close()
+
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < PROCESSES:
+            session = self._waiting.popleft()
+            try:
+                child = _Child(session)
+            except OSError as error:
+                self._busy.discard(id(session))
+                refusal = session.responder.drop_held(f"there is no process for this now: {error.strerror}")
+                if session.send(refusal):
+                    self.add(session)
+                continue
+            self._running[child.descriptor] = child
+            self._poll.register(child.descriptor, select.EPOLLIN)
+
+    def _end(self, descriptor: int, kill: bool = False) -> None:
+        child = self._running.pop(descriptor)
+        self._poll.unregister(descriptor)
+        child.end(kill)
+
+
+class _Child:
+    """A copy of this process that answers one command and ends."""
+
+    def __init__(self, session: ServiceSession) -> None:
+        """Raises OSError."""
+        self.session, self.answer = session, bytearray()
+        self.descriptor, write = os.pipe2(os.O_CLOEXEC)
+        try:
+            self._pid = os.fork() or answer_and_exit(session.responder, write)
+        except OSError:
+            os.close(self.descriptor)
+            os.close(write)
+            raise
+        os.close(write)
+
+    def end(self, kill: bool) -> None:
+        os.close(self.descriptor)
+        if kill:
+            os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
+
+def answer_and_exit(responder: Responder, write: int) -> NoReturn:
+    """Answer the slow command in a child process. Use or close nothing of the parent: no socket and no buffer."""
+    try:
+        end_with_parent(signal.SIGKILL)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        os.nice(_NICE)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        answer = responder.answer_held()
+        while answer:
+            answer = answer[os.write(write, answer) :]
+    finally:
+        os._exit(0)

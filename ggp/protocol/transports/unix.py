@@ -1,0 +1,214 @@
+"""The same bytes over a Unix stream socket: a service whose every connection is a session (PROTOCOL §7).
+
+For a program of this machine that asks often: a round trip takes a quarter of ZeroMQ's, which has a thread at each end.
+Every process that may write to the socket's file may connect.
+"""
+
+import re
+import select
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from ggp.protocol.errors import AddressError
+from ggp.protocol.responder import Responder
+from ggp.protocol.safe_files import owner_only
+from ggp.protocol.transports.signal_fd import Stopping
+from ggp.protocol.transports.turns import Turns
+
+SCHEME = "unix://"
+SESSIONS = 1_000
+CHUNK = 64 * 1024  # bytes of one read
+_BACKLOG = 1_000
+_URL = re.compile(r"unix://(/[^\0]*)")
+
+
+def path_of(url: str) -> str:
+    """The file of `unix:///PATH`. Raises AddressError."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise AddressError(f"cannot use {url[:200]}: write unix:///PATH, with the whole path of the socket's file")
+    return found[1]
+
+
+class UnixService:
+    """Listens at `url` and answers; every connection has a Responder of its own, made by `make`.
+
+    A peer that does not read is not answered on: its next command waits until its answers have left. Sessions take
+    turns (ggp.protocol.transports.turns).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        make: Callable[[], Responder],
+        sessions: int = SESSIONS,
+        slow: frozenset[str] = frozenset(),
+    ) -> None:
+        """slow: names of commands that take long and change nothing. Raises AddressError."""
+        self.url = url
+        self._make, self._most, self._slow = make, sessions, slow
+        self._path = Path(path_of(url))
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        try:
+            with owner_only():
+                self._listener.bind(str(self._path))
+            self._listener.listen(_BACKLOG)
+            self._file = self._which()
+        except (OSError, UnicodeError) as error:
+            self._listener.close()
+            reason = (error.strerror or error) if isinstance(error, OSError) else error
+            raise AddressError(
+                f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file", code="cannot-listen"
+            ) from None
+        self.sessions: dict[int, _StreamSession] = {}
+        self._ended: list[_StreamSession] = []
+        self._full = False  # no more connections are accepted
+        self._poll = select.epoll()
+        self._poll.register(self._listener, select.EPOLLIN)
+        self.turns = Turns()
+        self._poll.register(self.turns.descriptor, select.EPOLLIN)
+
+    def serve(self, stopping: Stopping) -> NoReturn:
+        """Answer until a signal comes: raises Stopped."""
+        self._poll.register(stopping.descriptor, select.EPOLLIN)
+        while True:
+            events = self._poll.poll(0) if self.turns.ready else self._poll.poll()
+            with stopping.raising(again=True):  # also out of an answer that takes long
+                if stopping.number or any(descriptor == stopping.descriptor for descriptor, _ in events):
+                    stopping.check()
+                self._serve(events)
+
+    def serve_some(self, seconds: float) -> bool:
+        """Answer what has come, each session for a moment; False if nothing came in time."""
+        events = self._poll.poll(0 if self.turns.ready else seconds)
+        worked = bool(events) or self.turns.ready
+        self._serve(events)
+        return worked
+
+    def close(self) -> None:
+        """Also remove the socket's file, unless another service has taken the address over."""
+        for session in list(self.sessions.values()):
+            self._end(session)
+        self.turns.close()
+        self._poll.close()
+        self._listener.close()
+        if self._file == self._which():
+            self._path.unlink()
+
+    def _serve(self, events: list[tuple[int, int]]) -> None:
+        listener, sessions, turns = self._listener.fileno(), self.sessions, self.turns
+        for descriptor, mask in events:
+            if descriptor == listener:
+                self._accept()
+            elif descriptor == turns.descriptor:
+                turns.collect()
+            elif (session := sessions.get(descriptor)) is not None:
+                session.go_on(mask)
+        if turns.ready:
+            turns.step()
+        while self._ended:
+            self._end(self._ended.pop())
+
+    def _accept(self) -> None:
+        try:
+            peer, _ = self._listener.accept()
+        except OSError:  # there are no descriptors: it waits until a connection ends
+            if self.sessions:
+                self._poll.unregister(self._listener)
+                self._full = True
+            return
+        if len(self.sessions) >= self._most:
+            peer.close()
+            return
+        peer.setblocking(False)
+        responder = self._make()
+        responder.slow = self._slow
+        self.sessions[peer.fileno()] = _StreamSession(peer, responder, self._poll, self.turns, self._ended)
+
+    def _end(self, session: "_StreamSession") -> None:
+        if self.sessions.pop(session.peer.fileno(), None) is None:
+            return
+        self.turns.forget(session)
+        session.peer.close()  # which takes it out of the poll, too
+        if self._full:
+            self._poll.register(self._listener, select.EPOLLIN)
+            self._full = False
+
+    def _which(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.lstat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+class _StreamSession:
+    """One connection. It is read only while everything before is answered, and the answers have left."""
+
+    __slots__ = ("_ended", "_poll", "_turns", "_unsent", "_wanted", "peer", "responder")
+
+    def __init__(
+        self,
+        peer: socket.socket,
+        responder: Responder,
+        poll: select.epoll,
+        turns: Turns,
+        ended: list["_StreamSession"],
+    ) -> None:
+        """ended: where it puts itself at the end of the connection."""
+        self.peer, self.responder = peer, responder
+        self._poll, self._turns, self._ended = poll, turns, ended
+        self._unsent = b""
+        self._wanted = select.EPOLLIN
+        poll.register(peer, select.EPOLLIN)
+
+    def go_on(self, mask: int) -> None:
+        """Read, or write on, and have the rest answered. mask: what epoll reports."""
+        try:
+            if self._unsent:
+                if not self.send(self._unsent):
+                    return
+            elif not self._turns.busy(self):
+                self.responder.receive(self.peer.recv(CHUNK))
+            elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the peer has gone
+                self._ended.append(self)
+                return
+            else:
+                self._want(0)  # what comes while it is busy waits in the kernel
+                return
+        except BlockingIOError:  # a wake-up for nothing
+            return
+        except OSError:
+            self._ended.append(self)
+            return
+        if self.responder.closed:
+            self._ended.append(self)
+        else:
+            self._turns.add(self)
+
+    def send(self, answer: bytes) -> bool:
+        """See turns.Session."""
+        try:
+            sent = self.peer.send(answer)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._ended.append(self)
+            return False
+        self._unsent = answer[sent:]
+        if self._unsent:
+            self._want(select.EPOLLOUT)
+        elif self.responder.closed:
+            self._ended.append(self)
+        return not self._unsent
+
+    def rest(self) -> None:
+        """See turns.Session."""
+        self._want(select.EPOLLIN)
+
+    def _want(self, events: int) -> None:
+        if events != self._wanted:
+            self._wanted = events
+            self._poll.modify(self.peer, events)

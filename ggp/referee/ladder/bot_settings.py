@@ -1,0 +1,339 @@
+"""The settings of one bot, the same in `ggp match --bot`, in ladder files and in lobby files.
+
+They are decoded into BotSettings, checked, and end in a BotSpec. Nothing is started here.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import msgspec
+from msgspec import Meta, field
+
+from ggp.referee.ladder.toml_file import ConfigError, Options, Table, Text, decode, dotted, key, shown
+from ggp.referee.play.bot_spec import BOTS, BotSpec, beside, is_built_in, is_human
+from ggp.referee.play.clock import FORMS, ControlKind, TimeControl
+from ggp.referee.play.process import NO_SANDBOX, available_cores
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.sandbox.levels import (
+    LEAST_MEMORY,
+    MEMORY,
+    NONE,
+    PROCESSES,
+    SCRATCH,
+    Level,
+    Sandbox,
+    SandboxError,
+    read_allow,
+)
+
+Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
+_Value = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", max_length=100_000, title="text in quotes")]
+_Limit = Annotated[int, Meta(ge=1, le=10**9)]
+# Of a process that we start.
+_LISTENS = ("cwd", "environment", "memory", "cores", "nice", "ponder", "restart", "sandbox", "allow")
+
+
+_Allowed = Annotated[tuple[Text, ...], Meta(max_length=100, title="a list of words")]
+
+
+class SandboxTable(Table, frozen=True):
+    """`[sandbox]`: of every bot that says nothing else."""
+
+    level: Annotated[Level, key("`none`, `default` or `strict`: see *Run strangers' bots*.")] = NONE
+    allow: Annotated[_Allowed, key("What it lets through, of all bots.", "nothing")] = ()
+    memory: Annotated[int, Meta(ge=LEAST_MEMORY, le=1 << 30), key("MiB of memory at most.")] = MEMORY
+    processes: Annotated[int, Meta(ge=1, le=1 << 20), key("Processes and threads at most.")] = PROCESSES
+    scratch: Annotated[int, Meta(ge=1, le=1 << 20), key("MiB of its own folder for files, `$TMPDIR`.")] = SCRATCH
+
+
+def read_sandbox(file: str, values: Mapping[str, Any], private: Collection[str]) -> Sandbox:
+    """The table `[sandbox]`. `private`: what no bot may read. Raises ConfigError."""
+    said = decode(file, "sandbox", dict(values), SandboxTable)
+    allow = _allow(file, "sandbox", said.allow, private)
+    return Sandbox(said.level, allow, said.memory, said.processes, said.scratch, private=tuple(private))
+
+
+def _allow(file: str, at: str, words: Collection[str], private: Collection[str]) -> tuple[str, ...]:
+    """Raises ConfigError."""
+    try:
+        allowed = Sandbox(allow=read_allow(words))
+        for path in allowed.readable:
+            for own in private:
+                if Path(own).resolve().is_relative_to(Path(path).resolve()):
+                    raise SandboxError(f"read:{path} would show {own}: name a folder without it")
+    except SandboxError as error:
+        raise ConfigError(file, dotted(at, "allow"), str(error)) from None
+    return allowed.allow
+
+
+class BotSettings(Table, frozen=True):
+    """What may be said of one bot, whatever plays it."""
+
+    options: Annotated[Options, key("Options of a built-in bot: `{ playouts = 50 }`.", "those of the bot")] = field(
+        default_factory=dict
+    )
+    time: Annotated[
+        Text, key(f"A time control of its own, for time odds: {FORMS}.", "that of the pool, or of the match")
+    ] = ""
+    nodes: Annotated[
+        _Limit,
+        key(
+            "Nodes that it searches for a move at most. It must list `kata-set-param` or `lz-setoption`, as KataGo and "
+            "Leela Zero do.",
+            "no limit",
+        ),
+    ] = 0
+    playouts: Annotated[
+        _Limit, key("The same for playouts; of a built-in bot it is the option `playouts`.", "no limit")
+    ] = 0
+    cwd: Annotated[Text, key("The folder it runs in, relative to this file's.", "where the command was started")] = ""
+    environment: Annotated[
+        dict[Variable, _Value],
+        Meta(title="a table of texts in quotes"),
+        key('Variables for its process: `{ OMP_NUM_THREADS = "1" }`. Records hold their names alone.', "none"),
+    ] = field(default_factory=dict)
+    memory: Annotated[
+        int,
+        Meta(ge=1, le=1 << 30),
+        key("MiB at most: in a sandbox of memory, else of address space.", "that of `[sandbox]`; else no limit"),
+    ] = 0
+    sandbox: Annotated[Level | None, key("What it is kept from: see *Run strangers' bots*.", "that of `[sandbox]`")] = (
+        None
+    )
+    allow: Annotated[
+        _Allowed | None,
+        key(
+            "What its sandbox lets through: `network`, `gpu`, `ponder`, `read:/path`, `variable:NAME`.",
+            "that of `[sandbox]`",
+        ),
+    ] = None
+    cores: Annotated[int, Meta(ge=1, le=1024), key("With more than one it may run on all of them.")] = 1
+    nice: Annotated[
+        Annotated[int, Meta(ge=-20, le=19)] | None,
+        key("Niceness of its process, above ours; below 0 needs the rights of root.", "0; of a lobby `lobby.nice`"),
+    ] = None
+    ponder: Annotated[
+        bool, key("Give it a core of its own, so that it may think in its opponent's time; a match then needs more.")
+    ] = False
+    restart: Annotated[bool | None, key("Start it again for each game.", "`false`; of a match `--restart`")] = None
+    wait: Annotated[float, Meta(ge=0, le=3600), key("Seconds that it waits between two games.")] = 0.0
+    budget: Annotated[
+        dict[str, Any], key("Time-outs of its own: `{ start = 120, move = 30 }`.", "those of `[budget]`")
+    ] = field(default_factory=dict)
+
+
+def with_settings(
+    file: str,
+    at: str,
+    spec: BotSpec,
+    said: BotSettings,
+    given: Collection[str],
+    folder: Path,
+    default: Sandbox = NO_SANDBOX,
+) -> BotSpec:
+    """The bot with its settings. `given`: the keys that were written; `folder`: from which `cwd` is seen; `default`:
+    the sandbox of bots that say nothing else.
+
+    Raises ConfigError, which names the key; `file` and `at` say where the settings stand.
+    """
+    for name in given:
+        if spec.url and name in _LISTENS:
+            raise ConfigError(file, dotted(at, name), f"has no effect on a bot that listens at {spec.url}: remove it")
+        if is_human(spec) and name in BotSettings.__struct_fields__ and name != "time":
+            raise ConfigError(file, dotted(at, name), "has no effect on a human: remove it")
+    control, budget = _time(file, at, said)
+    folder_said, cwd = said.cwd, str(folder / said.cwd) if said.cwd else ""
+    if cwd and not Path(cwd).is_dir():
+        problem = f"{shown(folder_said)} is no folder: create it, or correct the path (it is relative to {folder})"
+        raise ConfigError(file, dotted(at, "cwd"), problem)
+    if said.ponder and said.cores > 1:
+        raise ConfigError(file, dotted(at, "ponder"), "cores lets it run on all cores already: remove one of them")
+    if (said.nice or 0) < 0 and os.geteuid():
+        raise ConfigError(file, dotted(at, "nice"), f"{said.nice} needs the rights of root: write 0 to 19")
+    spec, limits = _with_options(file, at, spec, said)
+    if cwd and not is_built_in(spec):
+        spec = replace(spec, argv=beside(folder, spec.argv))
+    sandbox = _sandbox(file, at, said, default)
+    if said.ponder and sandbox and sandbox.level != NONE and "ponder" not in sandbox.allow:
+        problem = 'needs allow = ["ponder"] in a sandbox, which stops a bot in its opponent\'s turn: write both'
+        raise ConfigError(file, dotted(at, "ponder"), problem)
+    words = [f"cwd={shlex.quote(folder_said)}" if cwd else "", *(f"{name}={number}" for name, number in limits)]
+    return replace(
+        spec,
+        environment=tuple(sorted(said.environment.items())),
+        memory=0 if sandbox and sandbox.level != NONE else said.memory,
+        sandbox=sandbox,
+        cores=said.cores,
+        restart=said.restart,
+        control=control,
+        limits=limits,
+        cwd=cwd,
+        nice=said.nice,
+        ponder=said.ponder,
+        wait=said.wait if "wait" in given else spec.wait,
+        budget=budget,
+        settings=" ".join(filter(None, [*words, "ponder=true" if said.ponder else ""])),
+    )
+
+
+def _sandbox(file: str, at: str, said: BotSettings, default: Sandbox) -> Sandbox | None:
+    """None where nothing is said of one. Raises ConfigError."""
+    if said.sandbox is None and said.allow is None and default.level == NONE:
+        return None
+    level = default.level if said.sandbox is None else said.sandbox
+    allow = default.allow if said.allow is None else _allow(file, at, said.allow, default.private)
+    if said.allow is not None and level == NONE:
+        raise ConfigError(file, dotted(at, "allow"), 'is of a sandbox: write sandbox = "default", too')
+    if "ponder" in allow and not said.ponder:
+        if said.allow is not None:
+            problem = '"ponder" opens the opponent\'s turn to a bot with a core of its own: write ponder = true, too'
+            raise ConfigError(file, dotted(at, "allow"), problem)
+        allow = tuple(word for word in allow if word != "ponder")
+    if level != NONE and 0 < said.memory < LEAST_MEMORY:
+        raise ConfigError(file, dotted(at, "memory"), f"{said.memory} MiB is too little to start: write {LEAST_MEMORY}")
+    return replace(default, level=level, allow=allow, memory=said.memory or default.memory)
+
+
+def _time(file: str, at: str, said: BotSettings) -> tuple[TimeControl | None, tuple[tuple[str, float], ...]]:
+    """Its control and its time-outs."""
+    try:
+        control = TimeControl.parse(said.time) if said.time else None
+    except ValueError as error:
+        raise ConfigError(file, dotted(at, "time"), str(error)) from None
+    where = dotted(at, "budget")
+    budgets = decode(file, where, said.budget, Timeouts)
+    if "move" in said.budget and control is not None:
+        check_move_limit(file, where, control)
+    return control, tuple((name, float(getattr(budgets, name))) for name in said.budget)
+
+
+def check_move_limit(file: str, at: str, control: TimeControl) -> None:
+    """A time-out of a move is for games without a clock. `at`: the table of time-outs. Raises ConfigError."""
+    if control.kind is not ControlKind.NONE:
+        problem = f"has no effect, for the clock {control} ends its moves: remove it, or play without a clock (none)"
+        raise ConfigError(file, dotted(at, "move"), problem)
+
+
+def _with_options(file: str, at: str, spec: BotSpec, said: BotSettings) -> tuple[BotSpec, tuple[tuple[str, int], ...]]:
+    """A built-in bot with its options in alphabetical order, however they were written: the same version.
+
+    And the limits that a bot gets by commands; for a built-in one they are options.
+    """
+    limits = {name: number for name, number in (("nodes", said.nodes), ("playouts", said.playouts)) if number}
+    if not is_built_in(spec):
+        if said.options:
+            problem = "only built-in bots have them: write yours into the command"
+            raise ConfigError(file, dotted(at, "options"), problem)
+        return spec, tuple(limits.items())
+    options = {name: str(value) for name, value in said.options.items()}
+    bot, *words = spec.argv[len(BOTS) :]
+    for place, added in (("options", options), ("", {name: str(number) for name, number in limits.items()})):
+        known = [word.partition("=")[0] for word in words]
+        if twice := [name for name in added if name in known]:
+            where = "options" if twice[0] in options and not place else "command"
+            name = dotted(at, place or twice[0])
+            raise ConfigError(file, name, f"{twice[0]} is also in {where}: remove one of them")
+        words += [f"{name}={value}" for name, value in added.items()]
+    words.sort()
+    command = ":".join([bot, *([",".join(words)] if words else [])])
+    return replace(spec, command=command, argv=(*BOTS, bot, *words)), ()
+
+
+# -- How many cores a match needs.
+
+
+def cores_of_match(bots: Collection[BotSpec]) -> int:
+    """The cores that a match between any two of these bots needs at most."""
+    return 1 + min(2, sum(bot.ponder for bot in bots))
+
+
+def places(file: str, bot: str, cores: int, jobs: int | None, pin: bool) -> int:
+    """How many matches this machine plays at a time if each needs so many cores, for `bot` ponders.
+
+    `jobs`: as it was asked for, None for as many as there is room for. Raises ConfigError where there are too few
+    cores.
+    """
+    at, here = dotted(dotted("bot", bot) if file else "", "ponder"), len(available_cores())
+    file = file or f"bot {bot}"
+    if not pin:
+        raise ConfigError(file, at, "needs processes that are kept on cores: leave --no-pin out, or ponder")
+    if jobs and jobs > 1 and cores * jobs > here:
+        problem = (
+            f"{jobs} matches at a time need {cores * jobs} cores, and this machine has {here}: ask for fewer --jobs"
+        )
+        raise ConfigError(file, at, problem)
+    if cores > here:
+        raise ConfigError(file, at, f"a match needs {cores} cores, and this machine has {here}: remove ponder")
+    return jobs or here // cores
+
+
+# -- The words of `ggp match --bot NAME,KEY=VALUE,…`.
+
+
+EVERY = "*"  # in place of the name of a bot
+_COMMA = re.compile(r",(?=[a-z_]+(?:\.[^,=]*)?=)")  # other commas belong to a value
+_WORD = re.compile(r"([a-z_]+)(?:\.([^=]*))?=(.*)", re.DOTALL)
+
+
+def read_words(texts: Collection[str], bots: Collection[BotSpec], default: Sandbox = NO_SANDBOX) -> tuple[BotSpec, ...]:
+    """The bots with the settings of these words, each `NAME,KEY=VALUE,…`, NAME being `*` for every bot.
+
+    What is said of a bot goes before what is said of all. Raises ConfigError.
+    """
+    every, own = dict[str, Any](), {bot.name: dict[str, Any]() for bot in bots}
+    for text in texts:
+        name, *words = _COMMA.split(text)
+        if name != EVERY and name not in own:
+            raise ConfigError(
+                "--bot", name[:40], f"is no bot here: the bots are {', '.join(own)}, and * is all of them"
+            )
+        if not words:
+            raise ConfigError("--bot", name, "write settings after the name, as in NAME,time=5+0.05,nice=5")
+        _add(name, words, every if name == EVERY else own[name])
+    return tuple(_read(bot, _merged(every, own[bot.name]), default) for bot in bots)
+
+
+def _add(bot: str, words: Collection[str], to: dict[str, Any]) -> None:
+    for word in words:
+        match = _WORD.fullmatch(word)
+        assert match is not None  # _COMMA found its beginning
+        name, inner, text = match.groups()
+        table = to if inner is None else to.setdefault(name, {})
+        entry = name if inner is None else inner
+        if not isinstance(table, dict) or entry in table:
+            raise ConfigError(f"bot {bot}", name if inner is None else dotted(name, inner), "is given twice")
+        table[entry] = _value(name, inner, text)
+
+
+def _value(name: str, inner: str | None, text: str) -> object:
+    """The text as the value that a TOML file would have; what is none stays text, and decoding says what is wrong."""
+    if inner is not None:
+        wanted: Any = float if name == "budget" else str
+    else:
+        if name == "allow":
+            return text.split(",")
+        wanted = next((field.type for field in msgspec.structs.fields(BotSettings) if field.name == name), str)
+        while get_origin(wanted) is Annotated:
+            wanted = get_args(wanted)[0]
+    try:
+        return msgspec.convert(text, wanted, strict=False) if text != "null" else text
+    except msgspec.ValidationError:
+        return text
+
+
+def _merged(every: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    tables = {name: {**every[name], **own[name]} for name in every if name in own and isinstance(own[name], dict)}
+    return {**every, **own, **tables}
+
+
+def _read(bot: BotSpec, values: dict[str, Any], default: Sandbox) -> BotSpec:
+    if not values:
+        return bot
+    file = f"bot {bot.name}"
+    said = decode(file, "", values, BotSettings)
+    return with_settings(file, "", bot, said, values, Path.cwd(), default)

@@ -1,0 +1,620 @@
+"""Reads a ladder file into a Ladder (`read_ladder`).
+
+It looks programs up and hashes them for the versions of bots, and starts none of them; session.prepare_pools asks the
+engines and the built-in bots.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlsplit
+
+from msgspec import Meta, Struct, field
+
+from ggp.referee.ladder.bot_settings import (
+    BotSettings,
+    SandboxTable,
+    Variable,
+    check_move_limit,
+    read_sandbox,
+    with_settings,
+)
+from ggp.referee.ladder.toml_file import (
+    ConfigError,
+    Options,
+    Table,
+    Text,
+    decode,
+    dotted,
+    key,
+    keys_of,
+    nearest,
+    read_toml,
+    shown,
+)
+from ggp.referee.ladder.tune import START, TUNED, ParamTable, check_fields, entrants, make_plan, read_parameters
+from ggp.referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
+from ggp.referee.play.bot_spec import (
+    BotSpec,
+    LaunchError,
+    Snapshot,
+    WordError,
+    confined_engine,
+    read_bot,
+    read_engine,
+    read_game,
+    read_sourced,
+)
+from ggp.referee.play.clock import FORMS, ControlKind, TimeControl
+from ggp.referee.play.judge import JUDGE
+from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
+from ggp.referee.ratings.spsa import FASTEST, MOST_CHAINS, RATE, TunePlan
+from ggp.referee.sandbox.levels import NONE, Level, Sandbox
+from ggp.referee.sandbox.sources import BUILD_TIME, read_source
+from ggp.referee.sandbox.unpack import SourceRefused
+from ggp.referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
+
+# -- The tables of a ladder file, for the decoder and for the reference page.
+
+
+_COMMAND = "a command line, or `tcp://host:port`"
+_NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
+_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}\Z"
+Name = Annotated[str, Meta(pattern=rf"\A{_PATTERN}", title=f"a name: {_NAMES}")]
+# In records and tables of faults `engine` is the name of the engine.
+_TableName = Annotated[str, Meta(pattern=rf"\A(?!engine\Z){_PATTERN}", title=f"a name: {_NAMES}; not engine")]
+Tables = Annotated[dict[_TableName, dict[str, Any]], Meta(max_length=5000, title="a table of up to 5000 tables")]
+_Names = Annotated[tuple[Text, ...], Meta(min_length=1, title="a list of names")]
+_Elo = Annotated[float, Meta(ge=-2000, le=2000)]
+_Risk = Annotated[float, Meta(ge=1e-9, le=0.5)]
+
+_Params = Annotated[dict[Variable, dict[str, Any]], Meta(max_length=100, title="a table of up to 100 tables")]
+
+_TEST, _TUNE = [FormatKind.TEST, FormatKind.TUNE], [FormatKind.TUNE]
+PAIRS = {
+    FormatKind.ROUND_ROBIN: 10,
+    FormatKind.GAUNTLET: 100,
+    FormatKind.SWISS: 1,
+    FormatKind.TEST: 10_000,
+    FormatKind.TUNE: 1000,
+}
+
+
+class TopTable(Table, frozen=True):
+    """What the files of ladders and lobbies share."""
+
+    name: Annotated[Name, key("Of the ladder.", "the file's name without `.toml`")] = ""
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), key("All random numbers of the ladder follow from it.")] = 1
+    store: Annotated[
+        Text,
+        key(
+            "The database of games: a file for SQLite, relative to this one, or a URL, as in "
+            "`postgresql://ladder:${PASSWORD}@host/games`. `${NAME}` is a variable of the environment, here alone.",
+            "`NAME.db`, NAME being that of the ladder",
+        ),
+    ] = ""
+    engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "the built-in one")] = ""
+    model: Annotated[Literal["davidson", "rao-kupper"], key("How ties are rated.")] = "davidson"
+    engine_sandbox: Annotated[Level, key("The sandbox of engines that are not ours.")] = NONE
+    sandbox: Annotated[dict[str, Any], key("The sandbox of bots that say nothing else.", "as below")] = field(
+        default_factory=dict
+    )
+    budget: Annotated[dict[str, Any], key("Time-outs in seconds, apart from the clock.", "as below")] = field(
+        default_factory=dict
+    )
+    pool: Annotated[Tables, key("A table for each pool: `[pool.NAME]`.", "needed")] = field(default_factory=dict)
+    bot: Annotated[Tables, key("A table for each bot: `[bot.NAME]`.", "needed")] = field(default_factory=dict)
+
+
+class LadderTable(TopTable, frozen=True):
+    """The top of a ladder file."""
+
+    format: Annotated[dict[str, Any], key("How pairs are chosen.", "a ladder")] = field(default_factory=dict)
+    param: Annotated[_Params, key("Of a tune, a table for each parameter: `[param.NAME]`.", "none")] = field(
+        default_factory=dict
+    )
+
+
+class FormatTable(Table, frozen=True):
+    """`[format]`."""
+
+    kind: Annotated[FormatKind, key("Which format.")] = FormatKind.LADDER
+    pairs: Annotated[
+        int,
+        Meta(ge=1, le=10**9),
+        key(
+            "Pairs of games between any two bots that meet; a test, also that at the end of a tune, ends undecided "
+            "after so many.",
+            ", ".join(f"{number} ({kind})" for kind, number in PAIRS.items()),
+            list(PAIRS),
+        ),
+    ] = 0
+    rounds: Annotated[int, Meta(ge=1, le=1000), key("Number of rounds.", formats=[FormatKind.SWISS])] = 9
+    bots: Annotated[
+        _Names,
+        key(
+            "Of a gauntlet, the bots that meet all others; of a test, the new version and the old one.",
+            "needed by a gauntlet; of a test, the two bots of the file, the one with a `parent` as the new version",
+            [FormatKind.GAUNTLET, FormatKind.TEST],
+        ),
+    ] = ()
+    share: Annotated[
+        float,
+        Meta(ge=0.001, le=1),
+        key("The largest part of a pool's games that one bot plays, while others can play.", "", [FormatKind.LADDER]),
+    ] = Format().share
+    batch: Annotated[
+        int,
+        Meta(ge=1, le=100_000),
+        key(
+            "Pairs that are scheduled at a time. At most twice as many are played at once: a tune on many cores needs "
+            "more of them.",
+            "by the number of bots; of a tune, two a chain",
+        ),
+    ] = 0
+    iterations: Annotated[
+        int, Meta(ge=1, le=10**7), key("Pairs of games that a tune learns from, in all chains.", "", _TUNE)
+    ] = 4000
+    chains: Annotated[
+        int,
+        Meta(ge=1, le=MOST_CHAINS),
+        key("Tunes side by side, whose mean is the result; how far apart they end gives the error.", "", _TUNE),
+    ] = 4
+    rate: Annotated[
+        Annotated[float, Meta(ge=1e-9, le=10)] | None,
+        key(
+            "What a game moves a parameter by in the last iterations, in steps.",
+            f"{RATE:g} divided by the iterations of a chain, at most {FASTEST:g}",
+            _TUNE,
+        ),
+    ] = None
+    check: Annotated[bool, key("Whether a test of the tuned values against those at the start follows.", "", _TUNE)] = (
+        True
+    )
+    preset: Annotated[
+        Literal["gate", "simplify", "big"] | None,
+        key(
+            "What is tested, in place of `elo0`, `elo1` and `model`: "
+            + ", ".join(f"`{name}` {test.elo0:g} against {test.elo1:g}" for name, test in PRESETS.items())
+            + " (normalized Elo).",
+            "`gate`",
+            _TEST,
+        ),
+    ] = None
+    elo0: Annotated[_Elo | None, key("H0: the new version is better by so much.", "as `preset` says", _TEST)] = None
+    elo1: Annotated[_Elo | None, key("H1: the new version is better by so much.", "as `preset` says", _TEST)] = None
+    alpha: Annotated[_Risk, key("Risk of H1 where H0 is true.", "", _TEST)] = 0.05
+    beta: Annotated[_Risk, key("Risk of H0 where H1 is true.", "", _TEST)] = 0.05
+    model: Annotated[Model, key("What Elo means.", "", _TEST)] = "normalized"
+
+
+class PoolTable(Table, frozen=True):
+    """`[pool.NAME]`."""
+
+    game: Annotated[Text, key("A game that the engine knows, with or without options: `yugo,size=7`.")]
+    options: Annotated[Options, key("Options of the game: `{ size = 7, komi = 6.5 }`.", "those of the game")] = field(
+        default_factory=dict
+    )
+    control: Annotated[Text, key(f"The time of each side: {FORMS}.")] = "10+0.1"
+    openings: Annotated[int, Meta(ge=0, le=1000), key("Random plies before each pair of games, the same in both.")] = 0
+    margin: Annotated[int, Meta(ge=0, le=60_000), key("Milliseconds of overrun that are forgiven.")] = 50
+    max_plies: Annotated[
+        int,
+        Meta(ge=1, le=10**7),
+        key(
+            "A longer game ends with the score of its position; one of a game without a score is void.",
+            "20 times the cells of the board",
+        ),
+    ] = 0
+    engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "that of the ladder")] = ""
+    resign: Annotated[
+        Text,
+        key(
+            "In a ladder: end a game that both bots call lost: `winrate=0.02 plies=6 after=20`, or `score=10 …`.",
+            "none",
+        ),
+    ] = ""
+    draw: Annotated[Text, key("The same for one that both call even: `score=1 plies=10 after=60`.", "none")] = ""
+    adjudicator: Annotated[
+        Text, key("A bot that says what `resign` and `draw` are about, in place of those that play.", "none")
+    ] = ""
+    seats: Annotated[
+        bool, key("In a lobby: whether people may play its bots here from a browser (`ggp web`); unrated always.")
+    ] = False
+
+
+class BotTable(BotSettings, frozen=True, kw_only=True):
+    """What `[bot.NAME]` of ladders and lobbies share."""
+
+    command: Annotated[Text, key(f"A built-in bot (`greedy`, `greedy:playouts=50`), {_COMMAND}.")]
+    source: Annotated[
+        Text,
+        key(
+            "A folder or a .tar.gz with its source, relative to this file. `command` then runs in a read-only copy of "
+            "it, as in `./bot`; its version is that of the source.",
+            "none",
+        ),
+    ] = ""
+    build: Annotated[
+        Text, key("The command that builds it there once, in a sandbox without network: `make`.", "nothing to build")
+    ] = ""
+    build_time: Annotated[float, Meta(ge=1, le=86_400), key("Seconds that building may take.")] = BUILD_TIME
+    pools: Annotated[_Names, key("The pools it plays in.", "all pools")] = ()
+    parent: Annotated[Text, key("The bot it was made from, whose rating is the first guess at its own.", "none")] = ""
+    anchor: Annotated[
+        Annotated[float, Meta(ge=-10_000, le=10_000)] | None, key("Its Elo, if that is known.", "none")
+    ] = None
+
+
+class LadderBotTable(BotTable, frozen=True, kw_only=True):
+    """`[bot.NAME]` of a ladder."""
+
+
+TABLES: dict[str, type[Struct]] = {
+    "": LadderTable,
+    "format": FormatTable,
+    "param.NAME": ParamTable,
+    "sandbox": SandboxTable,
+    "budget": Timeouts,
+    "pool.NAME": PoolTable,
+    "bot.NAME": LadderBotTable,
+}
+
+
+# -- A whole file.
+
+
+def read_ladder(path: Path) -> Ladder:
+    """The ladder of a file, with all that can be known without starting a process. Raises ConfigError."""
+    return ladder_of(read_toml(path), path)
+
+
+def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
+    """The ladder that these values are, read from the file or to be written there. Raises ConfigError."""
+    file = str(path)
+    top = decode(file, "", values, LadderTable)
+    if not top.bot:
+        raise ConfigError(file, "bot", "there is none: add a table [bot.NAME]")
+    ladder = without_format(file, top, LadderBotTable)
+    form = read_format(file, top, ladder.bots, ladder.pools)
+    if form.plan:
+        template = ladder.bots[0]
+        check_fields(file, template, form.plan.parameters)
+        return replace(ladder, format=form, bots=entrants(template, form.plan, ladder.seed), template=template.start)
+    for pool in ladder.pools:
+        if (entered := len(ladder.entered(pool))) < 2:
+            problem = f"bots that play in it: {entered}: enter two bots at least, or remove the pool"
+            raise ConfigError(file, dotted("pool", pool.name), problem)
+    return replace(ladder, format=form)
+
+
+def without_format(file: str, top: TopTable, bot_table: type[BotTable], secrets: Sequence[str] = ()) -> Ladder:
+    """All but the format of a ladder, or a lobby as far as it is a ladder. `secrets`: what no bot in a sandbox may read
+    beside the file itself and the store. Raises ConfigError."""
+    folder, name = Path(file).absolute().parent, ladder_name(file, top)
+    store = read_store(file, top.store or f"{name}.db", folder)
+    private = [
+        *secrets,
+        str(Path(file).absolute()),
+        *([store.removeprefix(_SQLITE)] if store.startswith(_SQLITE) else []),
+        str(_builds(file, top)),
+    ]
+    private += sorted({str(Path(path).with_suffix(".seats")) for path in private[len(secrets) : -1]})  # of ggp web
+    sandbox = read_sandbox(file, top.sandbox, private)
+    pools = _read_pools(file, top, folder, replace(sandbox, level=top.engine_sandbox))
+    bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table, sandbox)
+    for bot in bots:
+        _check_move_limit(file, bot, pools)
+    return Ladder(
+        name=name,
+        seed=top.seed,
+        store=store,
+        pools=pools,
+        bots=bots,
+        format=Format(),
+        budgets=decode(file, "budget", top.budget, Timeouts),
+        model=top.model,
+        path=file,
+    )
+
+
+def ladder_name(file: str, top: TopTable) -> str:
+    """What the file says, or else what it is called."""
+    return top.name or re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(file).stem).strip("-.")[:40] or "ladder"
+
+
+def _builds(file: str, top: TopTable) -> Path:
+    """The folder of what is built of sources."""
+    return Path(file).absolute().parent / f"{ladder_name(file, top)}.builds"
+
+
+# -- Pools.
+
+
+def _read_pools(file: str, top: TopTable, folder: Path, sandbox: Sandbox) -> tuple[Pool, ...]:
+    """`sandbox`: of engines that are not ours."""
+    if not top.pool:
+        raise ConfigError(file, "pool", "there is none: add a table [pool.NAME]")
+    default = _engine(file, "engine", top.engine, folder, sandbox)
+    pools: dict[str, Pool] = {}
+    for name, values in top.pool.items():
+        at = dotted("pool", name)
+        pool = _pool(file, name, decode(file, at, values, PoolTable), folder, default, sandbox)
+        twin = pools.setdefault(pool.key, pool)
+        if twin is not pool:
+            problem = f"is {dotted('pool', twin.name)} again: change game, options, control or openings, or remove it"
+            raise ConfigError(file, at, problem)
+    return tuple(pools.values())
+
+
+def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec, sandbox: Sandbox) -> Pool:
+    at = dotted("pool", name)
+    try:
+        game, options = read_game(table.game)
+    except WordError as error:
+        raise ConfigError(file, f"{at}.game", str(error)) from None
+    if twice := [option for option in table.options if option in options]:
+        raise ConfigError(file, f"{at}.options", f"{twice[0]} is also in game: remove one of them")
+    try:
+        control = TimeControl.parse(table.control)
+    except ValueError as error:
+        raise ConfigError(file, f"{at}.control", str(error)) from None
+    return Pool(
+        name=name,
+        setting=Setting(game, options | _words(table.options), {}, control),
+        engine=_engine(file, f"{at}.engine", table.engine, folder, sandbox) if table.engine else default,
+        margin=table.margin,
+        max_plies=table.max_plies,
+        openings=table.openings,
+        seats=table.seats,
+        rules=_rules(file, at, table),
+        judge=_judge(file, at, table, folder),
+    )
+
+
+def _rules(file: str, at: str, table: PoolTable) -> tuple[AdjudicationRule, ...]:
+    said: tuple[tuple[Kind, str], ...] = (("resign", table.resign), ("draw", table.draw))
+    rules = list[AdjudicationRule]()
+    for kind, text in said:
+        try:
+            rules += [AdjudicationRule.parse(kind, text)] if text else []
+        except AdjudicationError as error:
+            raise ConfigError(file, f"{at}.{kind}", str(error)) from None
+    return tuple(rules)
+
+
+def _judge(file: str, at: str, table: PoolTable, folder: Path) -> BotSpec | None:
+    if not table.adjudicator:
+        return None
+    if not (table.resign or table.draw):
+        raise ConfigError(file, f"{at}.adjudicator", "has nothing to judge by: write resign or draw, too")
+    try:
+        return replace(read_bot(table.adjudicator, folder), name=JUDGE)
+    except (WordError, LaunchError) as error:
+        raise ConfigError(file, f"{at}.adjudicator", str(error)) from None
+
+
+def _engine(file: str, at: str, command: str, folder: Path, sandbox: Sandbox) -> BotSpec:
+    try:
+        return confined_engine(read_engine(command or None, folder), sandbox)
+    except (WordError, LaunchError) as error:
+        raise ConfigError(file, at, str(error)) from None
+
+
+def _words(options: dict[str, Any]) -> dict[str, str]:
+    """Options as they are written behind `name=`."""
+    return {name: str(value) for name, value in options.items()}
+
+
+# -- Bots.
+
+
+def _read_bots(
+    file: str, top: TopTable, folder: Path, pools: Sequence[str], bot_table: type[BotTable], sandbox: Sandbox
+) -> tuple[Entrant, ...]:
+    shared = Snapshot()  # looks up once what bots share
+    bots = []
+    for name, values in top.bot.items():
+        at = dotted("bot", name)
+        table = decode(file, at, values, bot_table)
+        _check_names(file, f"{at}.pools", "pool", table.pools, pools)
+        try:
+            start = _bot_spec(file, at, values, table, folder, _builds(file, top), sandbox)
+            start = replace(start, name=name, version=shared.version_of(start))
+        except (WordError, LaunchError) as error:
+            raise ConfigError(file, f"{at}.command", str(error)) from None
+        bots.append(Entrant(name, start, table.pools or tuple(pools), table.parent, table.anchor))
+    _check_parents(file, {bot.name: bot.parent for bot in bots})
+    return tuple(bots)
+
+
+def _check_names(file: str, at: str, kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for number, name in enumerate(names):
+        if name not in known:
+            raise ConfigError(file, at, f"there is no {kind} {shown(name)}{nearest(name, known)}: write one that is")
+        if name in names[:number]:
+            raise ConfigError(file, at, f"{shown(name)} is named twice: once is enough")
+
+
+def _bot_spec(
+    file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path, builds: Path, sandbox: Sandbox
+) -> BotSpec:
+    """`builds`: where what is built is kept. Raises ConfigError; of the command WordError and LaunchError."""
+    if re.match(r"[A-Za-z0-9_.-]+=", table.command):
+        problem = "begins with NAME=: write variables into environment; the name of the bot is that of its table"
+        raise WordError(f"{shown(table.command)} {problem}")
+    if not table.source:
+        for name in ("build", "build_time"):
+            if name in values:
+                raise ConfigError(file, dotted(at, name), "is of a source: write source, too, or remove it")
+        return with_settings(file, at, read_bot(table.command, folder), table, values, folder, sandbox)
+    if "cwd" in values:
+        raise ConfigError(file, dotted(at, "cwd"), "it runs in the folder of its source: remove cwd, or source")
+    path = (folder / table.source).resolve()
+    for own in sandbox.private:
+        if Path(own).resolve().is_relative_to(path):
+            problem = f"{shown(table.source)} holds {own}, which no bot may have: move it to its own folder"
+            raise ConfigError(file, dotted(at, "source"), problem)
+    try:
+        source = read_source(folder / table.source, table.build, table.build_time, builds)
+    except SourceRefused as error:
+        where = "build" if error.code == "bad-build" else "source"
+        raise ConfigError(file, dotted(at, where), str(error)) from None
+    spec = with_settings(file, at, read_sourced(table.command, source), table, values, folder, sandbox)
+    return replace(spec, cwd=source.folder)
+
+
+def _check_move_limit(file: str, bot: Entrant, pools: Sequence[Pool]) -> None:
+    """Whether the bot plays without a clock somewhere, if it has a time-out for moves. Raises ConfigError."""
+    if any(name == "move" for name, _ in bot.start.budget):
+        controls = [bot.start.control or pool.setting.control for pool in pools if pool.name in bot.pools]
+        clocked = [control for control in controls if control.kind is not ControlKind.NONE]
+        if len(clocked) == len(controls):
+            check_move_limit(file, f"{dotted('bot', bot.name)}.budget", clocked[0])
+
+
+def _check_parents(file: str, parents: dict[str, str]) -> None:
+    """Check that every parent is entered and that no bot descends from itself."""
+    fine = {""}
+    for bot in parents:
+        line: dict[str, None] = {}  # from the bot up; in order, and quick to look up
+        while bot not in fine:
+            at = f"{dotted('bot', bot)}.parent"
+            if bot in line:
+                circle = " -> ".join([*list(line)[list(line).index(bot) :], bot])
+                raise ConfigError(file, at, f"the bot descends from itself, {circle}: remove one parent")
+            line[bot] = None
+            if parents[bot]:
+                _check_names(file, at, "bot", [parents[bot]], list(parents))
+            bot = parents[bot]
+        fine.update(line)
+
+
+# -- The format, checked against the bots of each pool.
+
+
+def read_format(file: str, top: LadderTable, bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
+    """`[format]`, which every pool must fit, and the parameters of a tune. Raises ConfigError."""
+    values = top.format
+    table = decode(file, "format", values, FormatTable)
+    for name, row in keys_of(FormatTable).items():
+        if name in values and row.formats and table.kind not in row.formats:
+            problem = f"is no key of format {table.kind}, only of {', '.join(row.formats)}: remove it"
+            raise ConfigError(file, f"format.{name}", problem)
+    tunes = table.kind is FormatKind.TUNE
+    if top.param and not tunes:
+        problem = f'is of a tune: write kind = "tune" into [format], or remove [param.{next(iter(top.param))}]'
+        raise ConfigError(file, "param", problem)
+    test = _hypotheses(file, values, table)
+    form = Format(
+        kind=table.kind,
+        pairs=table.pairs or PAIRS.get(table.kind, 0),
+        rounds=table.rounds if table.kind is FormatKind.SWISS else 0,
+        bots=(TUNED, START) if tunes else _bots(file, table, bots),
+        share=table.share,
+        batch=table.batch,
+        model=test.model,
+        elo0=test.elo0,
+        elo1=test.elo1,
+        alpha=test.alpha,
+        beta=test.beta,
+        check=table.check,
+        plan=_plan(file, table, top, bots, pools) if tunes else None,
+    )
+    for pool in () if tunes else pools:
+        _check_pool(file, form, pool.name, [bot.name for bot in bots if pool.name in bot.pools])
+    return form
+
+
+def _plan(file: str, table: FormatTable, top: LadderTable, bots: Sequence[Entrant], pools: Sequence[Pool]) -> TunePlan:
+    if len(bots) != 1:
+        raise ConfigError(file, "bot", f"a tune is of one bot, and there are {len(bots)}: leave one [bot.NAME]")
+    if len(pools) > 1:
+        raise ConfigError(file, "pool", f"a tune plays in one pool, and there are {len(pools)}: leave one [pool.NAME]")
+    parameters = read_parameters(file, top.param)
+    return make_plan(file, parameters, table.iterations, table.chains, table.batch, table.rate)
+
+
+def _bots(file: str, table: FormatTable, bots: Sequence[Entrant]) -> tuple[str, ...]:
+    at, known = "format.bots", [bot.name for bot in bots]
+    _check_names(file, at, "bot", table.bots, known)
+    if table.kind is FormatKind.GAUNTLET and not table.bots:
+        raise ConfigError(file, at, f'is missing: name the bots that meet all others, as in bots = ["{known[0]}"]')
+    if table.kind is FormatKind.TEST and not table.bots and len(bots) == 2:
+        old, new = sorted(bots, key=lambda bot: bot.parent in known)  # stable: without parents the first is new
+        return (new.name, old.name) if new.parent == old.name else (old.name, new.name)
+    if table.kind is FormatKind.TEST and len(table.bots) != 2:
+        raise ConfigError(file, at, "a test is between two bots: name the new version, then the old one")
+    return table.bots
+
+
+def _check_pool(file: str, form: Format, pool: str, entered: Sequence[str]) -> None:
+    there = [name for name in form.bots if name in entered]
+    if form.kind is FormatKind.TEST and sorted(entered) != sorted(form.bots):
+        problem = f"a test needs {' and '.join(form.bots)} in it, and no other bot: there are {len(entered)} bots"
+        raise ConfigError(file, dotted("pool", pool), problem)
+    if form.kind is FormatKind.GAUNTLET and not there:
+        raise ConfigError(file, "format.bots", f"none of them plays in pool {pool}: enter one, or remove the pool")
+    if form.kind is FormatKind.GAUNTLET and len(there) == len(entered):
+        raise ConfigError(file, "format.bots", f"no other bot plays in pool {pool}: enter an opponent, or remove one")
+
+
+def _hypotheses(file: str, values: dict[str, Any], table: FormatTable) -> Hypotheses:
+    given = [name for name in ("elo0", "elo1", "model") if name in values]
+    if table.preset and given:
+        raise ConfigError(file, "format.preset", f"says {given[0]} already: remove {given[0]}, or the preset")
+    chosen = PRESETS[table.preset or "gate"]
+    elo0, elo1 = (table.elo0, table.elo1) if given else (chosen.elo0, chosen.elo1)
+    if elo0 is None or elo1 is None:
+        missing = "elo0" if elo0 is None else "elo1"
+        raise ConfigError(file, f"format.{missing}", "is missing: write elo0 and elo1, or a preset alone")
+    try:
+        return Hypotheses(elo0, elo1, table.alpha, table.beta, table.model)
+    except SprtError as error:
+        raise ConfigError(file, "format", str(error)) from None
+
+
+# -- The store as a URL of SQLAlchemy.
+
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SQLITE = "sqlite:///"
+_POSTGRES = re.compile(r"postgres(?:ql)?(?:\+psycopg)?://")
+
+
+def read_store(file: str, store: str, folder: Path) -> str:
+    """`sqlite:////absolute/path` or `postgresql+psycopg://…`; what is relative is seen from `folder`.
+
+    No message shows the value: a password may be in it. Raises ConfigError.
+    """
+    text = _VARIABLE.sub(lambda match: _value(file, match), store)
+    if "${" in _VARIABLE.sub("", store):
+        raise ConfigError(file, "store", "a variable is written ${NAME}, with letters, digits and _")
+    if postgres := _POSTGRES.match(text):
+        try:
+            urlsplit(f"postgresql://{text[postgres.end() :]}").port  # noqa: B018  (it raises)
+        except ValueError:
+            form = "postgresql://user:password@host:port/database"
+            problem = f"is no URL: write {form}, and %40, %2F and %3A for @, / and : in a password"
+            raise ConfigError(file, "store", problem) from None
+        return f"postgresql+psycopg://{text[postgres.end() :]}"
+    if "://" in text and not text.startswith(_SQLITE):
+        problem = "is no known kind of store: name a file, or write postgresql://user@host/database"
+        raise ConfigError(file, "store", problem)
+    path = text.removeprefix(_SQLITE)
+    if path in ("", ":memory:") or "?" in path or "\0" in path:
+        raise ConfigError(file, "store", "names no file: write a path without ? in it")
+    return f"{_SQLITE}{folder / path}"
+
+
+def _value(file: str, match: re.Match[str]) -> str:
+    """The value of a variable; encoded where it is a user's name or a password within a URL."""
+    value = os.environ.get(match[1])
+    if value is None:
+        raise ConfigError(file, "store", f"there is no variable {match[1]} in the environment: export it first")
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    return quote(value, safe="") if "://" in before and "@" in after else value

@@ -1,0 +1,630 @@
+"""What a ladder's store says, as values: standings, crosstables, games, bots, pairs, tests.
+
+Each function takes an open Store and plain arguments. Terminal, JSON, control and HTML print what it returns.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import msgspec
+
+from ggp.protocol.records import MatchEnded, Party, Record, RecordError, read_records
+from ggp.referee.ladder.sequential import PoolTest
+from ggp.referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
+from ggp.referee.ladder.standings import (
+    BotScore,
+    RankedPlace,
+    RatedLater,
+    Rater,
+    entered,
+    held,
+    is_current,
+    make_fit,
+    places,
+    rate_pool,
+    score_of,
+    zero_of,
+)
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.clock import ControlKind, TimeControl
+from ggp.referee.ratings.scale import expected_share, zero
+from ggp.referee.ratings.sprt import Hypotheses, Verdict
+from ggp.referee.store.model import (
+    EITHER_WAY,
+    TESTED,
+    Entrant,
+    Format,
+    GameRow,
+    PairScore,
+    PoolEntry,
+    PoolRow,
+    StoredFit,
+    Totals,
+)
+from ggp.referee.terminal import clean
+
+if TYPE_CHECKING:
+    from ggp.referee.store.store import Store
+
+
+Point = TypeVar("Point")
+TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
+
+
+# -- standings --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
+
+    pool: PoolRow
+    seats: list[PoolEntry]
+    fit: StoredFit | None
+    places: list[RankedPlace]
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """Of all versions, by id."""
+        return {seat.id: seat.label for seat in self.seats}
+
+    def versions(self, name: str) -> list[PoolEntry]:
+        """All of the bot NAME or NAME@VERSION, oldest first."""
+        return [seat for seat in self.seats if seat.name == name.partition("@")[0]]
+
+    def zero(self, here: bool = True) -> str:
+        """What zero is, and what ± is of; not `here`: the standings are somewhere else. "" without ratings."""
+        return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
+
+
+def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: Rater = rate_pool) -> Standings:
+    """From the stored fit where it is current or `rate` has none that is newer, else from a new one, which is not
+    stored. RatedLater if there is neither.
+
+    With `everyone` zero is the mean of all versions that ever were, and all have places.
+    """
+    seats, fit = store.seats(pool.id), store.fit(pool.id)
+    scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
+    games = sum(score.games for score in scored.values()) // 2
+    if not games:
+        return Standings(pool, seats, None, [])
+    everyone = everyone or not any(map(entered, seats))
+    if fit is None or not is_current(fit, seats, scored, everyone):
+        model = fit.model if fit else "davidson"
+        try:
+            ratings = rate(store, pool.id, seats, model, fit.games if fit else 0)
+            fit = make_fit(ratings, pool.id, games, seats, everyone) if ratings else None
+        except RatedLater:
+            if fit is None:
+                raise
+    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [])
+
+
+def title_of(pool: PoolRow) -> str:
+    """`NAME: yugo size=5, time 10+0.1`."""
+    options = "".join(f" {name}={value}" for name, value in pool.options.items())
+    openings = f", {pool.openings} random plies first" if pool.openings else ""
+    return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
+
+
+def pools_json(objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """That of the only pool, or of all by their names."""
+    return next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}
+
+
+def standings_json(found: Standings) -> dict[str, Any]:
+    """As `ggp rate --json`, and what a ladder knows besides."""
+    fit, labels = found.fit, found.labels
+    misfits = [
+        {**plain(pair), "first": labels[pair.first], "second": labels[pair.second], "games": int(pair.games)}
+        for pair in (fit.misfits if fit else ())
+    ]
+    return {
+        "ratings": [_place_json(place) for place in found.places],
+        "advantage": fit and fit.advantage,
+        "model": fit and fit.model,
+        "advantage_se": fit and fit.advantage_se,
+        "tie": fit and fit.tie,
+        "anchors": [labels[version] for version in fit.anchors] if fit else [],
+        "zero": zero(held(found.seats, fit)) if fit else None,
+        "deviance": fit and fit.deviance,
+        "degrees_of_freedom": fit and fit.freedom,
+        "misfits": misfits,
+        "games": found.pool.games,
+        "game": found.pool.game,
+        "options": found.pool.options,
+        "time": found.pool.control,
+    }
+
+
+def _place_json(place: RankedPlace) -> dict[str, Any]:
+    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
+
+    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
+    """
+    row, score, seat = place.row, place.score, place.seat
+    return {
+        "name": seat.label,
+        "elo": row.elo,
+        "se": row.se or None,
+        "games": score.games,
+        "score": score.points,
+        "next": None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los},
+        **{name: value for name, value in plain(score).items() if name != "void"},
+        "bot": seat.name,
+        "version": seat.version,
+        "active": seat.active,
+        "suspended": seat.suspended,
+        "note": place.note,
+    }
+
+
+def plain(value: object) -> dict[str, Any]:
+    """A value's fields for JSON, without the store's own number."""
+    fields: dict[str, Any] = msgspec.to_builtins(value)
+    fields.pop("id", None)
+    return fields
+
+
+# -- crosstable -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Crosstable:
+    """A pool's: the scores of row against column. `seats`: only the games in which the row had seat 1."""
+
+    pool: PoolRow
+    bots: list[PoolEntry]
+    cells: dict[tuple[int, int], BotScore]
+    seats: bool
+
+    @property
+    def pairs(self) -> list[tuple[PoolEntry, PoolEntry, BotScore]]:
+        """Every two that met, once; with `seats` once for each order."""
+        order, bots = {bot.id: rank for rank, bot in enumerate(self.bots)}, {bot.id: bot for bot in self.bots}
+        return [
+            (bots[first], bots[second], score)
+            for (first, second), score in sorted(self.cells.items(), key=lambda cell: [order[bot] for bot in cell[0]])
+            if self.seats or order[first] < order[second]
+        ]
+
+
+def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone: bool = False) -> Crosstable:
+    """Bots best first; those who are in no standings yet (nothing is rated) as they were entered."""
+    standings = read_standings(store, pool, everyone)
+    bots = [place.seat for place in standings.places] or [seat for seat in standings.seats if seat.active]
+    return Crosstable(pool, bots, cross_scores(store.meetings(pool.id), {bot.id for bot in bots}, seats), seats)
+
+
+def cross_scores(
+    meetings: Iterable[PairScore], shown: Collection[int], seats: bool = False
+) -> dict[tuple[int, int], BotScore]:
+    """The scores of these versions against each other; `seats`: only those of the first one in seat 1."""
+    cells: dict[tuple[int, int], BotScore] = {}
+    for met in meetings:
+        if met.first in shown and met.second in shown:
+            here, there = (met.first, met.second), (met.second, met.first)
+            cells[here] = cells.get(here, BotScore()) + score_of(met)
+            if not seats:
+                cells[there] = cells.get(there, BotScore()) + score_of(met, 2)
+    return cells
+
+
+# -- games ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """Which matches: None is any. A bot is a name or a version's label; `result` is one of the store's RESULTS.
+
+    `since` and `until` are UTC: when a match ended, from the first to before the second.
+    """
+
+    pool: str | None = None
+    bot: str | None = None
+    against: str | None = None
+    termination: str | None = None
+    seat: int = 0
+    result: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    points: float | None = None  # of the bot in the match's pair, 0 to 2
+
+    @property
+    def any(self) -> bool:
+        """Whether it lets all pass."""
+        return self == GameFilter()
+
+
+def check_filter(store: "Store", wanted: GameFilter) -> dict[str, Any]:
+    """The words for the store's `games` and `records`. ViewError for a pool or a bot that there is not, UsageError."""
+    chosen = chosen_pools(store.pools(unrated=True), wanted.pool)
+    of_bot = {
+        "--against": wanted.against,
+        "--seat": wanted.seat,
+        f"--result {wanted.result}": wanted.result not in ("", *EITHER_WAY),
+        "--points": wanted.points is not None,
+    }
+    if not wanted.bot and (alone := [option for option, given in of_bot.items() if given]):
+        raise click.UsageError(f"{alone[0]} goes with --bot")
+    if wanted.bot:
+        check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
+    return {
+        "pool": chosen[0].id if wanted.pool is not None else None,
+        "bot": wanted.bot,
+        "opponent": wanted.against,
+        **{name: getattr(wanted, name) for name in ("termination", "seat", "result", "since", "until", "points")},
+    }
+
+
+def matching(store: "Store", wanted: GameFilter, before: int | None = None) -> Iterator[GameRow]:
+    """The matches that pass, newest first; `before`: from the one behind this id on. Raises ViewError, UsageError."""
+    return store.games(**check_filter(store, wanted), before=before)
+
+
+def when(at: str) -> str:
+    """`2026-11-30 18:04:05` of a time as it is stored, UTC."""
+    return at[:19].replace("T", " ")
+
+
+def read_game(store: "Store", key: str) -> Record:
+    """The record of a match, its chain checked. ViewError if there is none, Trouble if it is damaged."""
+    data = store.record(key)
+    if data is None:
+        raise ViewError(f"there is no match {key!r}: ggp ladder games lists them")
+    return read_one(data, key)
+
+
+def read_one(lines: bytes, key: str) -> Record:
+    """A stored record, its chain checked. Trouble if it is damaged."""
+    try:
+        (record,) = read_records(lines.splitlines(keepends=True))
+    except ValueError as error:  # RecordError, or another number of matches
+        raise Trouble(f"the record of {clean(key)} is not whole: {clean(str(error))}") from None
+    return record
+
+
+def diagnostics(end: MatchEnded | None) -> list[str]:
+    """The last lines of dialogue, the exit status and stderr, as far as a fault left them."""
+    left = end.diagnostics if end else None
+    if left is None:
+        return []
+    lines = ["dialogue:", *(f"  {line}" for line in left.dialogue)] if left.dialogue else []
+    lines += [f"exit: {left.exit}"] if left.exit else []
+    lines += ["stderr:", *(f"  {line}" for line in left.stderr.splitlines())] if left.stderr else []
+    return lines
+
+
+def used(record: Record) -> tuple[int, int]:
+    """ms of seat 1 and seat 2."""
+    first, second = (sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2))
+    return first, second
+
+
+# -- one pool: its bots and what they did -----------------------------------------------------------------------------
+
+
+LAST = 20  # games of a bot that are listed
+SEARCHED = 5000  # matches of a kind that are looked through for a bot's last fault
+
+
+@dataclass(frozen=True, slots=True)
+class BotSummary:
+    """A version in a pool by all its games; `place` is None while it is not rated, `rank` 0 for one withdrawn.
+
+    `opponents`: its scores in seat 1 and in seat 2 by the opponent's id, those with most games first; `meetings`: what
+    they were made of.
+    """
+
+    seat: PoolEntry
+    place: RankedPlace | None
+    rank: int
+    first: BotScore
+    second: BotScore
+    opponents: dict[int, tuple[BotScore, BotScore]]
+    meetings: list[PairScore]
+
+    @property
+    def score(self) -> BotScore:
+        return self.first + self.second
+
+
+class PoolSummary:
+    """A pool. Its standings are read at once, the rest when it is asked for first."""
+
+    def __init__(self, store: "Store", pool: PoolRow, form: Format | None = None, rate: Rater = rate_pool) -> None:
+        """`form` is the ladder's format, if it is known. Raises StoreError."""
+        self.store, self.pool, self.form = store, pool, form
+        self.standings = read_standings(store, pool, rate=rate)
+        self.seats = {seat.id: seat for seat in self.standings.seats}
+
+    @cached_property
+    def rated(self) -> dict[int, RankedPlace]:
+        """Of every version that ever was, with the ratings of the standings."""
+        fit, seats = self.standings.fit, self.standings.seats
+        scored = {version: BotScore(*counts) for version, counts in self.store.scores(self.pool.id).items()}
+        return {place.seat.id: place for place in places(seats, scored, fit, everyone=True)} if fit else {}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Of the bots, by the labels of their versions."""
+        return {seat.label: seat.name for seat in self.standings.seats}
+
+    def history(self, name: str) -> list[RankedPlace]:
+        """The rated versions of a bot, oldest first."""
+        return [self.rated[seat.id] for seat in self.standings.versions(name) if seat.id in self.rated]
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        return {place.seat.id: rank for rank, place in enumerate(self.standings.places, 1)}
+
+    @cached_property
+    def seat1(self) -> BotScore:
+        """What seat 1 scored in all games."""
+        return BotScore(self.totals.wins, self.totals.ties, self.totals.losses)
+
+    def crosstable(self, most: int) -> dict[tuple[int, int], BotScore]:
+        """The scores of the best bots against each other, by their ids."""
+        best = {place.seat.id for place in self.standings.places[:most]}
+        return cross_scores(self.store.meetings(self.pool.id, best, best), best)
+
+    @cached_property
+    def totals(self) -> Totals:
+        return self.store.totals(self.pool.id)
+
+    @cached_property
+    def trial(self) -> "SequentialTrial | None":
+        """The test, if the ladder is one."""
+        if self.form is None or self.form.kind not in TESTED:
+            return None
+        return read_trial(self.store, self.pool, self.standings.seats, self.form)
+
+    @cached_property
+    def faults(self) -> Counter[str]:
+        """How many of each version, by label."""
+        found = Counter[str]()
+        for (who, _), number in self.totals.faults.items():
+            found[who] += number
+        return found
+
+    def expected(self, bot: BotSummary) -> dict[int, float | None]:
+        """The points against each opponent that the ratings say the bot should have; None without a rating."""
+        found: dict[int, float | None] = dict.fromkeys(bot.opponents, 0.0)
+        for met, points in zip(bot.meetings, expectations(bot.meetings, self.standings.fit), strict=True):
+            other, mine = (
+                (met.second, points)
+                if met.first == bot.seat.id
+                else (met.first, met.games - points if points is not None else None)
+            )
+            before = found[other]
+            found[other] = None if mine is None or before is None else before + mine
+        return found
+
+    def latest(self, name: str) -> PoolEntry | None:
+        """The version that a name means: of a bot's name the last one that was entered."""
+        named = self.standings.versions(name)
+        return seat_of(named, name) or (named[-1] if named and "@" not in name else None)
+
+    def bot(self, seat: PoolEntry) -> BotSummary:
+        of, pool, id = self.store.meetings, self.pool.id, seat.id
+        as_first, as_second = of(pool, first=(id,)), of(pool, second=(id,))
+        none = BotScore()
+        met = {one.second: (score_of(one), none) for one in as_first}
+        for one in as_second:
+            met[one.first] = met.get(one.first, (none, none))[0], score_of(one, 2)
+        most = sorted(met.items(), key=lambda item: (-sum(one.games for one in item[1]), self.seats[item[0]].label))
+        first, second = (sum((one[side] for one in met.values()), BotScore()) for side in (0, 1))
+        place, rank = self.rated.get(id), self.ranks.get(id, 0)
+        return BotSummary(seat, place, rank, first, second, dict(most), as_first + as_second)
+
+    def last_games(self, seat: PoolEntry) -> list[GameRow]:
+        """Newest first, void ones too."""
+        return list(self.store.games(self.pool.id, bot=seat.id, limit=LAST))
+
+    def last_fault(self, seat: PoolEntry) -> tuple[GameRow, list[str]] | None:
+        """The last match that a bot lost or voided by a fault, of its newest; and what it left behind."""
+        found = []
+        for what in sorted(what for who, what in self.totals.faults if who == seat.label):
+            rows = islice(self.store.games(self.pool.id, bot=seat.id, termination=what), SEARCHED)
+            found += [row for row in rows if row.culprit == seat.label][:1]
+        if not found:
+            return None
+        game = max(found, key=lambda row: row.id)
+        try:
+            return game, diagnostics(read_game(self.store, game.key).end)
+        except (RecordError, ValueError, Trouble) as error:
+            return game, [f"its record cannot be read: {error}"]
+
+
+def state_of(seat: PoolEntry) -> str:
+    """`entered`, `withdrawn`, or `suspended: why`."""
+    if seat.suspended and entered(seat):
+        return f"suspended: {seat.suspended}"
+    return "entered" if seat.active else "withdrawn"
+
+
+def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[float | None]:
+    """Of each meeting: points of the first by the ratings; None where one of the two has none."""
+    if fit is None:
+        return [None] * len(meetings)
+    elo = {row.id: row.elo for row in fit.rows}
+    return [
+        met.games * expected_share(fit.model, elo[met.first] - elo[met.second] + fit.advantage, fit.tie)
+        if met.first in elo and met.second in elo
+        else None
+        for met in meetings
+    ]
+
+
+@dataclass(slots=True)
+class RecentGames:
+    """What its newest games say of a version. Colours: decided games alone; `allowed`: ms of its clock, if known.
+
+    `own`: its own time control and other settings of its own, as a record says them.
+    """
+
+    games: int = 0
+    black: BotScore = field(default_factory=BotScore)
+    white: BotScore = field(default_factory=BotScore)
+    ends: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    ms: int = 0
+    plies: float = 0
+    allowed: float | None = 0.0
+    own: str = ""
+
+    @property
+    def ms_per_ply(self) -> float | None:
+        return self.ms / self.plies if self.plies else None
+
+    @property
+    def clock_share(self) -> float | None:
+        return self.ms / self.allowed if self.allowed else None
+
+
+def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> RecentGames:
+    """Who moves how often is not stored: each side half of the plies."""
+    found, control = RecentGames(), TimeControl.parse(pool.control)
+    for row in islice(store.games(pool.id, bot=seat.id), most):
+        found.games += 1
+        found.ends[row.termination] += 1
+        found.faults[row.termination] += row.culprit == seat.label
+        side = 1 if row.first == seat.label else 2
+        if found.games == 1:  # a version has one control through all its games
+            control, found.own = _own_settings(store, row.key, seat.name, control)
+        plies = max(0, row.plies - pool.openings) / 2
+        time = allowed(control, plies)
+        found.ms += row.ms1 if side == 1 else row.ms2
+        found.plies += plies
+        found.allowed = None if time is None or found.allowed is None else found.allowed + time
+        if row.winner:
+            won = row.winner == side
+            game = BotScore(wins=int(won), losses=int(not won))
+            if row.result.startswith("B") == won:  # the winner's colour stands in the result
+                found.black += game
+            else:
+                found.white += game
+    found.faults = +found.faults
+    return found
+
+
+def _own_settings(store: "Store", key: str, name: str, control: TimeControl) -> tuple[TimeControl, str]:
+    """The control of a bot in this match, and its own settings in words; `control` is that of the pool."""
+    try:
+        bot = next((bot for bot in read_game(store, key).start.bots if bot.name == name), Party(name=name))
+    except (ViewError, Trouble):
+        return control, ""
+    words = [f"time={bot.control}" if bot.control else "", bot.settings]
+    words.append(f"sandbox={bot.sandbox}" if bot.sandbox else "")
+    return TimeControl.parse(bot.control) if bot.control else control, " ".join(filter(None, words))
+
+
+def allowed(control: TimeControl, plies: float) -> float | None:
+    """ms that so many plies of one side may take; None: no clock says so."""
+    match control.kind:
+        case ControlKind.FISCHER:
+            return control.main + control.increment * plies
+        case ControlKind.PERIOD:
+            return control.main + control.period * -(-plies // control.moves)
+        case ControlKind.BYOYOMI:
+            return control.main + control.period * plies
+        case ControlKind.MOVE:
+            return control.period * plies
+        case ControlKind.NONE:
+            return None
+
+
+# -- the test between two bots ---------------------------------------------------------------------------------------
+
+
+CURVE = 400  # points of a plot
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A test: (pairs, LLR) from (0, 0) on, its bounds, and the pair at which it stopped, if it did."""
+
+    points: Sequence[tuple[int, float]]
+    lower: float
+    upper: float
+    stopped: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTrial:
+    """Whether `new` is better than `old`: a test after the pair that decided it, or after the last one.
+
+    `penta`: pairs by the points of `new`, 0, ½, 1, 1½, 2; `later`: pairs since. `curve`: of the ladder's own test.
+    """
+
+    name: str
+    new: PoolEntry
+    old: PoolEntry
+    hypotheses: Hypotheses
+    penta: tuple[int, ...]
+    verdict: Verdict
+    curve: Curve | None = None
+    later: int = 0
+
+
+def format_of(word: str) -> Format | None:
+    """The format that a ladder's file says. Raises ConfigError.
+
+    None for a store, which knows none, a lobby, and a file that is no TOML because it is being edited.
+    """
+    from ggp.referee.ladder.config import read_format
+    from ggp.referee.ladder.toml_file import NoToml, read_toml
+
+    if not word.endswith(".toml"):
+        return None
+    try:
+        if "lobby" in read_toml(Path(word)):
+            return None
+    except NoToml:
+        return None
+    top = read_top(word)
+    # Names and parents are enough: programs need not be there where the ladder is looked at.
+    bots = [Entrant(name, BotSpec(name, name), (), str(table.get("parent", ""))) for name, table in top.bot.items()]
+    return read_format(word, top, bots, ())
+
+
+def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: Format) -> SequentialTrial | None:
+    """The test of a pool by its pairs in the order of the schedule; None if the two are not there."""
+    new, old = (_named_now(seats, name) for name in form.bots)
+    if new is None or old is None:
+        return None
+    test, points, later = PoolTest(form, new.id, old.id), [(0, 0.0)], 0
+    over = False
+    missing = [pair.number for pair in store.open_pairs(pool.id) if test.concerns(pair.first, pair.second)]
+    for pair in store.pair_results(pool.id, new.id, old.id):
+        if missing and pair.number > missing[0]:
+            break  # only complete pairs in the order of the schedule may decide
+        if test.accepted or over:
+            later += 1
+            continue
+        test.expect([pair.number])
+        test.offer_result(pair)
+        points.append((test.pairs, test.llr))
+        over = 0 < form.pairs <= test.pairs
+    tested, stopped = test.hypotheses, test.pairs if test.accepted or over else None
+    curve = Curve(thinned(points, CURVE), tested.lower, tested.upper, stopped)
+    return SequentialTrial("test", new, old, tested, tuple(test.penta), test.verdict(over), curve, later)
+
+
+def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
+    """The version of a bot that has its name now: the last one that was entered."""
+    named = [seat for seat in seats if seat.name == name]
+    return next((seat for seat in named if seat.label == name), named[-1] if named else None)
+
+
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
+    """Every so-manieth and the last, about `most` in all."""
+    step = -(-len(points) // most)
+    return [*points[:-1:step], points[-1]]

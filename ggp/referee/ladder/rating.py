@@ -1,0 +1,147 @@
+"""Ratings of the versions in a pool from its stored results. Loads numpy: standings that are stored do without."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+
+import numpy as np
+
+from ggp.referee.ratings.bradley_terry import MODELS, Counts, Floats, Ints, Matrix, Priors
+from ggp.referee.ratings.ratings import Ratings, rate
+from ggp.referee.store.model import PairScore, PoolEntry
+
+# -- results per ordered pair of versions, as arrays: a million games are rated quickly -----------------------------
+
+
+_COLUMNS = ("first", "second", "wins", "ties", "losses", "forfeit_wins", "forfeit_losses", "void")
+_IDS = 1 << 31  # above every id of a version
+
+
+class ResultsTable:
+    """Grows by meetings. The same meetings give the same arrays, in whatever order and portions they came."""
+
+    def __init__(self, meetings: Sequence[PairScore] = ()) -> None:
+        self._rows = _merged(_rows(meetings))
+        self._fresh: list[PairScore] = []
+
+    def add(self, meetings: Iterable[PairScore]) -> None:
+        """Count these too."""
+        self._fresh += meetings
+
+    def plus(self, meetings: Sequence[PairScore]) -> "ResultsTable":
+        """Another, with these too; this one stays as it is."""
+        other = ResultsTable()
+        other._rows, other._fresh = self.rows, list(meetings)
+        return other
+
+    @property
+    def rows(self) -> Ints:
+        """A line per ordered pair that met: both ids, wins, ties, losses, forfeit wins, forfeit losses, void."""
+        if self._fresh:
+            self._rows = _merged(np.concatenate([self._rows, _rows(self._fresh)]))
+            self._fresh.clear()
+        return self._rows
+
+    def ids(self) -> Ints:
+        """Who has a game that counts, by id."""
+        rows = self.rows
+        return np.unique(rows[rows[:, 2:7].any(axis=1), :2])
+
+    def totals(self, ids: Sequence[int]) -> tuple[Ints, Floats]:
+        """Of each of these versions, whose ids rise: the games that count, and the points in them."""
+        rows, chosen = self.rows, np.array(ids, dtype=np.int64)
+        games, points = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids))
+        played = rows[:, 2:7].sum(axis=1)
+        of_first = rows[:, 2] + rows[:, 3] / 2 + rows[:, 5]
+        for side, scored in enumerate((of_first, played - of_first)):
+            places = np.minimum(np.searchsorted(chosen, rows[:, side]), len(ids) - 1)
+            here = chosen[places] == rows[:, side]
+            np.add.at(games, places[here], played[here])
+            np.add.at(points, places[here], scored[here])
+        return games, points
+
+    def counts(self, ids: Ints) -> Counts:
+        """What was played among these versions, under their ids as names. `ids` rise and hold all that `ids` says."""
+        rows = self.rows
+        rows = rows[rows[:, 2:7].any(axis=1)]
+        first, second = np.searchsorted(ids, rows[:, 0]), np.searchsorted(ids, rows[:, 1])
+        wins, ties, losses, forfeit_wins, forfeit_losses = rows[:, 2:7].astype(np.float64).T
+        return Counts(
+            tuple(map(str, ids.tolist())),
+            Matrix(first, second, wins + forfeit_wins, ties.copy(), losses + forfeit_losses),
+        )
+
+
+def _rows(meetings: Sequence[PairScore]) -> Ints:
+    columns = [np.fromiter(map(attrgetter(name), meetings), np.int64, len(meetings)) for name in _COLUMNS]
+    return np.stack(columns, axis=1)
+
+
+def _merged(rows: Ints) -> Ints:
+    """One line per ordered pair, rising: sums do not depend on the way here, to the last bit."""
+    keys = rows[:, 0] * _IDS + rows[:, 1]
+    order = np.argsort(keys, kind="stable")
+    rows, keys = rows[order], keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if len(starts) == len(rows):
+        return rows
+    merged = rows[starts]
+    merged[:, 2:] = np.add.reduceat(rows[:, 2:], starts, axis=0)
+    return merged
+
+
+# -- Rates the versions of a pool from their results, with parents and anchors.
+
+
+def rate_seats(
+    meetings: Iterable[PairScore], seats: Sequence[PoolEntry], model: str = "davidson", start: Ratings | None = None
+) -> Ratings:
+    """Ratings under the names str(version id): of every version that has a game or is active. A forfeit is a loss.
+
+    `start`: earlier ratings to begin from, of use if the same versions were rated. CountsError for fewer than two.
+    """
+    return rate_tally(ResultsTable(list(meetings)), seats, [seat.id for seat in seats if seat.active], model, start)
+
+
+def rate_tally(
+    tally: ResultsTable,
+    seats: Sequence[PoolEntry],
+    here: Sequence[int],
+    model: str = "davidson",
+    start: Ratings | None = None,
+) -> Ratings:
+    """The same of meetings that were counted before, for those with a game and those `here`, by id."""
+    ids = np.union1d(tally.ids(), np.array(here, dtype=np.int64))
+    present = set(ids.tolist())
+    anchors = {str(seat.id): seat.anchor for seat in seats if seat.anchor is not None and seat.id in present}
+    priors = Priors(parents=parents_of(seats, present), anchors=anchors)
+    return rate(tally.counts(ids), MODELS[model], priors, start=start)
+
+
+def parents_of(seats: Sequence[PoolEntry], present: set[int]) -> Mapping[str, str]:
+    """Of every version its nearest forebear that is rated too, by name. A circle of parents is cut open."""
+    direct = {seat.id: seat.parent for seat in seats if seat.parent is not None}
+    parents: dict[str, str] = {}
+    for child in sorted(present):
+        parent, seen = direct.get(child), {child}
+        while parent is not None and parent not in present and parent not in seen:
+            seen.add(parent)
+            parent = direct.get(parent)
+        if parent is not None and parent in present and not _descends(parents, str(parent), str(child)):
+            parents[str(child)] = str(parent)
+    return parents
+
+
+def elo_and_error(ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:
+    """Ratings and standard errors of these versions as they are printed, Elo. All must be rated."""
+    elo, errors = ratings.scale()
+    index = {name: number for number, name in enumerate(ratings.counts.names)}
+    places = [index[str(id)] for id in ids]
+    return elo[places], errors[places]
+
+
+def _descends(parents: Mapping[str, str], name: str, forebear: str) -> bool:
+    while name in parents:
+        if name == forebear:
+            return True
+        name = parents[name]
+    return name == forebear

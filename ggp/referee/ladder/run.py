@@ -1,0 +1,388 @@
+"""The loop of a ladder: it gives pairs to the workers, stores what they played, and counts what is stored.
+
+The data flows schedule → store (a batch is durable before a game of it begins) → workers → store (a game is durable
+before it counts) → schedule. A run that is killed loses what is not committed; the next run plays that again under the
+same keys and with the same random draws.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import Protocol
+
+from ggp.protocol.records import Record
+from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from ggp.referee.ladder.builds import suspend_unfit
+from ggp.referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
+from ggp.referee.ladder.progress import Progress, StopConditions
+from ggp.referee.ladder.schedule import PoolSchedule, pairs_each
+from ggp.referee.ladder.toml_file import ConfigError
+from ggp.referee.ladder.tracker import ProgressTracker
+from ggp.referee.ladder.tune import FaultWindow
+from ggp.referee.play.bot_spec import CHANGED
+from ggp.referee.play.pool import WorkerPool, WorkersLost
+from ggp.referee.play.process import NO_LIMITS, ProcessLimits
+from ggp.referee.play.worker import Batch, BatchResult
+from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, Taken, UnplayablePair
+from ggp.referee.store.schema import NO_CULPRIT
+from ggp.referee.store.store import Store
+
+COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
+PATIENCE = 900.0  # seconds that a full disk or a locked store is waited for
+_LOOK = 1.0  # seconds between looks at the configuration
+_BEAT = 10.0  # seconds between heartbeats
+_DEATHS = 3  # times in a row that workers may die without a game in between
+
+
+class RunControl(Protocol):
+    """What the loop asks, in its thread, of the object that controls a run from outside (ggp.referee.control)."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the ladder gives out no pairs now."""
+
+    @property
+    def ending(self) -> str:
+        """Why the run ends at once, "" while it goes on."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether the run goes on after the end of its time, for matches that are not the ladder's."""
+
+    def serve(self, run: "LadderRun") -> None:
+        """Execute the commands that came since the last turn of the loop."""
+
+    def should_wait(self, why: str) -> bool:
+        """Whether a run that has nothing to play, for the reason `why`, waits for commands instead of ending."""
+
+    def rest(self, seconds: float) -> None:
+        """Wait so long, or until a command comes."""
+
+    def on_start(self) -> None:
+        """The run starts, or goes on with another configuration."""
+
+    def next_batches(self) -> list[Batch]:
+        """The next chunk of matches that are not the ladder's, [] if there is none."""
+
+    def on_result(self, chunk: BatchResult) -> bool:
+        """Whether this is the result of such a chunk; if so, it is counted."""
+
+    def on_workers_lost(self) -> None:
+        """The workers died; the matches of `next_batches` that they had are played again."""
+
+
+class LadderRun:
+    """One run of a ladder whose store is open and locked by us.
+
+    `hire` returns a new pool of workers. `seen` gets the progress a few times a second. `read` returns the ladder when
+    its file or a program has changed, else None, and raises ConfigError for an invalid file. `left` returns the matches
+    that killed workers left unfinished, by key. `extras` are the limits for the processes of every match.
+    """
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        store: Store,
+        hire: Callable[[], WorkerPool],
+        limits: StopConditions,
+        seen: Callable[[Progress], None],
+        read: Callable[[], Ladder | None] = lambda: None,
+        control: RunControl | None = None,
+        left: Callable[[], dict[str, Record]] = dict,
+        extras: ProcessLimits = NO_LIMITS,
+    ) -> None:
+        self.progress = Progress(ladder.name, target=limits.games)
+        self.ladder = ladder  # as it was read last
+        self.store = store
+        self.under_way = PairsUnderWay(series_of(ladder), extras)
+        self._control = control
+        self._hire = hire
+        self._left = left
+        self._limits = limits
+        self._seen = seen
+        self._read = read
+        self._contests: dict[int, PoolSchedule] = {}
+        self._unsaved = CommitBuffer(store)
+        self._changed: Ladder | None = None  # the configuration that comes into force when the store takes it
+        self._doubtful: list[UnplayablePair] = []  # whose program was changed: the configuration may say why
+        self._news = ProgressTracker(self.progress, store, limits)
+        self._looked = self._beaten = time.monotonic()
+        self._deaths = 0
+        self._faults = FaultWindow()
+        self._hungry = False  # workers could do with more than the schedule gives, which waits for results
+        self._pool: WorkerPool
+
+    def go(self) -> Progress:
+        """Play until the limits are reached, nothing is left, a signal stops the run, or the store fails for good.
+
+        Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
+        """
+        self._enrol(self.ladder)
+        self.under_way.left = self._left()
+        with on_signals(self._stop, *STOP_SIGNALS):
+            self._pool = self._hire()
+            try:
+                self._play()
+            finally:
+                self._wind_up()
+        return self.progress
+
+    def _play(self) -> None:
+        while not (self.progress.stopped or self.progress.failed):
+            self._look()
+            self._give()
+            if self._control:
+                self._control.serve(self)
+            if self._ends():
+                return
+            self._take()
+            self._save()
+            self._news.tell(self._contests, self.under_way, self._pool.playing, self._seen)
+
+    def _ends(self) -> bool:
+        """Whether the run ends now; `progress.finished` then says why."""
+        control, progress = self._control, self.progress
+        if control and control.ending:
+            progress.finished = control.ending
+            return True
+        if self._idle:
+            why = self._why_over()
+            if control is None or not control.should_wait(why):
+                progress.finished = (control and control.ending) or why
+                return True
+        if self._news.late and not (control and control.busy):
+            progress.finished = self._news.enough + self._dropping
+            return True
+        return False
+
+    @property
+    def _idle(self) -> bool:
+        return not (self._pool.running or self.under_way or self._unsaved or self._doubtful or self._changed)
+
+    @property
+    def _dropping(self) -> str:
+        """What happens to the pairs under way when the run ends before them."""
+        return "; games that are not finished are played again by the next run" if self.under_way else ""
+
+    def _wind_up(self) -> None:
+        """Drop what is being played, keep what was, report the end."""
+        if self._pool.running:
+            self._pool.stop()
+        self._drain()
+        self._pool.close()
+        self._unsaved.add((), self._doubtful)
+        self._save(last=True)
+        self._news.end(self._contests, self._seen)
+
+    # -- calls of the control ------------------------------------------------------------------------------------
+
+    def read_again(self, ladder: Ladder) -> None:
+        """Go on with this configuration. Raises StoreError, and then all is as before."""
+        self._enrol(ladder)
+        self._changed, self._doubtful = None, []
+        self._news.say("the configuration was read again")
+
+    def drop(self, keys: list[str]) -> bool:
+        """Have these matches dropped; False if the workers do not support that."""
+        return self._pool.drop(keys)
+
+    def names(self, pair: Pair) -> tuple[str, str, str]:
+        """Of its pool, and of its first and second bot."""
+        pool = self._contests[pair.pool].pool.name if pair.pool in self._contests else ""
+        return pool, self._news.label(pair.first), self._news.label(pair.second)
+
+    @property
+    def jobs(self) -> int:
+        """Matches at a time."""
+        return self._pool.jobs
+
+    # -- configuration ----------------------------------------------------------------------------------------
+
+    def _enrol(self, ladder: Ladder) -> None:
+        """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
+        rows = self.store.enrol(ladder)
+        suspend_unfit(ladder, self.store, rows.values(), self._news.say)
+        games = self._limits.games
+        each = {} if games is None else {"limit": pairs_each(games, len(rows))}
+        contests = {
+            rows[pool.name]: PoolSchedule(ladder, pool, rows[pool.name], self.store, **each) for pool in ladder.pools
+        }
+        self._news.begin(contests)
+        self.ladder, self._contests = ladder, contests
+        if self._control:
+            self._control.on_start()
+
+    def _look(self) -> None:
+        """From time to time: write the heartbeat, and read the configuration if its file or a program has changed."""
+        now = time.monotonic()
+        if now - self._beaten > _BEAT:
+            self._beaten = now
+            try:
+                self.store.beat()
+            except Taken as taken:  # the other process plays the same pairs
+                self.progress.failed = str(taken)
+            except StoreError:  # the saving of games reports it
+                pass
+        if now - self._looked < _LOOK and not self._doubtful:
+            return
+        self._looked = now
+        try:
+            self._changed = self._read() or self._changed
+        except ConfigError as error:
+            self._news.say(f"{error}; going on as before")
+            return
+        if self._changed is None:
+            self._unsaved.add((), self._doubtful)  # the configuration has not changed: the bot is at fault
+            self._doubtful = []
+        elif self._save(now_or_never=True):
+            self._change(self._changed)
+
+    def _change(self, ladder: Ladder) -> None:
+        """Go on with this one; later if the store does not take it now."""
+        try:
+            self.read_again(ladder)
+        except StoreError as error:
+            self._refuse(error)
+
+    # -- pairs go out, and come back -------------------------------------------------------------------------
+
+    def _give(self) -> None:
+        """Submit chunks until each worker has one in hand and one waiting."""
+        while self._pool.running < 2 * self._pool.jobs:
+            chunk = (self._control.next_batches() if self._control else []) or self._of_ladder()
+            if not chunk:
+                return
+            self._pool.submit(chunk)
+
+    def _of_ladder(self) -> list[Batch]:
+        """Its next chunk, if there is one and it may be given out."""
+        if self._news.enough or self._unsaved.resting or (self._control and self._control.paused):
+            return []
+        try:
+            chunk = self._chunk()
+        except StoreError as error:
+            self._refuse(error)
+            return []
+        if not self._unsaved:
+            self._unsaved.accepted()
+        self._hungry = not chunk
+        return chunk
+
+    def _chunk(self) -> list[Batch]:
+        """Pairs of the pool that has come least far; more of them when matches are short."""
+        most, share = max(1, self._pool.size // GAMES), 2 * self._pool.jobs
+        for contest in sorted(self._contests.values(), key=lambda contest: contest.next):
+            pairs = max(1, min(most, contest.ready(most * share) // share))
+            chunk: list[Batch] = []
+            while len(chunk) < pairs and (pair := contest.take()) is not None:
+                if pair not in self.under_way:
+                    work = self.under_way.begin(pair, contest.pool, contest.starts(pair), self.ladder.budgets)
+                    chunk.append(work)
+            if chunk:
+                return chunk
+        return []
+
+    def _take(self) -> None:
+        """Take the results that arrived."""
+        if not self._pool.running:
+            rest = self._control.rest if self._control else time.sleep
+            rest(COMMIT if self._unsaved.troubled or self._changed or self._idle else 0)
+            return
+        try:
+            chunks = self._pool.gather(COMMIT)
+        except WorkersLost as lost:
+            self._replace_workers(lost)
+            return
+        for chunk in chunks:
+            self._deaths = 0 if chunk.played else self._deaths
+            if not self._control or not self._control.on_result(chunk):
+                self._news.refused(chunk, suspends=self.ladder.format.plan is None)
+                self._keep(chunk)
+
+    def _drain(self) -> None:
+        """Keep what workers have played that are being stopped, or have ended."""
+        for chunk in self._pool.drain():
+            if not self._control or not self._control.on_result(chunk):
+                self._keep(chunk)
+
+    def _keep(self, chunk: BatchResult) -> None:
+        self._news.played(chunk)
+        finished, unplayable = self.under_way.end(chunk)
+        if self.ladder.format.plan:
+            self._watch_faults(finished, unplayable)
+            # Values that a bot does not start with are no reason to suspend it for good.
+            unplayable = [row if row.who is None else replace(row, who=NO_CULPRIT) for row in unplayable]
+        self._doubtful += [row for row in unplayable if CHANGED in row.reason]
+        self._unsaved.add(finished, [row for row in unplayable if CHANGED not in row.reason])
+
+    def _watch_faults(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]) -> None:
+        """Say with which values a tuned bot fails; too many faults end the run."""
+        for game in finished:
+            if contest := self._contests.get(game.pair.pool):
+                self._news.say(self._faults.add_game(game.result, contest.words(game.pair, game.result.culprit)))
+        for row in unplayable:
+            contest = self._contests.get(row.pair.pool)
+            if contest and CHANGED not in row.reason:
+                self._news.say(self._faults.add_unplayable(row.reason, contest.words(row.pair, row.who)))
+        self.progress.failed = self.progress.failed or self._faults.too_many
+
+    def _replace_workers(self, lost: WorkersLost) -> None:
+        """Hire new workers; the pairs of the lost ones start again from the store."""
+        self._deaths += 1
+        self._drain()
+        self._pool.close()
+        self.under_way.clear()
+        self.under_way.left = self._left()
+        if self._control:
+            self._control.on_workers_lost()
+        if self._deaths > _DEATHS or not self._save(now_or_never=True):
+            self.progress.failed = f"{lost}, {self._deaths} times in a row"
+            return
+        self._news.say(f"{lost}: others are started, and its games go on")
+        try:
+            self._enrol(self.ladder)
+        except StoreError as error:
+            self._refuse(error)
+            self._changed = self._changed or self.ladder
+        try:
+            self._pool = self._hire()
+        except WorkersLost as none:
+            self.progress.failed = str(none)
+
+    # -- the store -------------------------------------------------------------------------------------------
+
+    def _save(self, now_or_never: bool = False, last: bool = False) -> bool:
+        """Commit what has waited long enough (or all); then it counts. Whether nothing is left unsaved."""
+        hurry = now_or_never or last or self._hungry
+        try:
+            saved = self._unsaved.save(COMMIT if not hurry else 0.0, again=now_or_never or last)
+        except StoreError as error:
+            self._refused(error, last)
+            return False
+        for result in saved:
+            if contest := self._contests.get(result.pool):
+                contest.fix(result)
+            self._news.counted(result)
+        return not self._unsaved
+
+    def _refuse(self, error: StoreError) -> None:
+        """The store did not take what is no game: try again after a while."""
+        self._unsaved.refused()
+        self._refused(error)
+
+    def _refused(self, error: StoreError, last: bool = False) -> None:
+        """The store takes nothing: wait, but not longer than PATIENCE."""
+        self._news.say(str(error) if last else f"{error}; the run waits")
+        if self._unsaved.troubled > PATIENCE or last:
+            self.progress.failed = str(error)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.progress.stopped = number
+
+    def _why_over(self) -> str:
+        if self._news.enough:
+            return self._news.enough
+        reasons = {contest.pool.name: contest.over for contest in self._contests.values()}
+        several = len(reasons) > 1
+        return "; ".join(f"{name}: {why}" if several else why for name, why in reasons.items())

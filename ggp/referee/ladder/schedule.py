@@ -1,0 +1,472 @@
+"""The schedule of a pool: the next pairs of games, a pure function of format, seed and results.
+
+Pairs come in batches. A batch is computed from the results of all batches but the last (swiss: of all) and from the
+bots that are entered at that moment. So workers do not wait for results, and a run that starts again from the store
+continues with the same pairs, whatever the order of the results and the moment of the interruption.
+"""
+
+import contextlib
+import heapq
+import math
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ggp.referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for
+from ggp.referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
+from ggp.referee.ladder.sequential import PoolTest
+from ggp.referee.ladder.swiss import SwissTable, pair_round
+from ggp.referee.ladder.tune import MINUS, PLUS, START, TUNED, PoolTune, TunedBots
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.ratings.bradley_terry import CountsError
+from ggp.referee.ratings.ratings import Ratings
+from ggp.referee.ratings.sprt import Verdict
+from ggp.referee.ratings.spsa import Values
+from ggp.referee.store.model import (
+    GAMES,
+    TESTED,
+    Format,
+    FormatKind,
+    Ladder,
+    Pair,
+    Pairing,
+    PairResult,
+    Pool,
+    PoolEntry,
+    PoolPast,
+    StoreError,
+)
+from ggp.referee.store.store import Store
+
+_COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
+
+
+class Schedule:
+    """Of one pool. `batches` is the number of the next batch, `name` a word that tells its chance from other pools'.
+
+    The way of a pair: due → (the store numbers it) → add → issue → (it is played and stored) → fix.
+    """
+
+    def __init__(
+        self, format: Format, name: str, seed: int, seats: Sequence[PoolEntry], past: PoolPast, model: str = "davidson"
+    ) -> None:
+        self._format, self._name, self._seed, self._model = format, name, seed, model
+        self._lag = 1 if format.kind is FormatKind.SWISS else 2
+        self.batches, self._issued = past.batches, past.issued
+        self._tally, self._tallied = ResultsTable(past.settled), max(0, past.batches - 2)  # of the batches below
+        self._met, self._lost = PairCounts(past.met), PairCounts(past.withdrawn)
+        self._results: defaultdict[int, list[PairResult]] = defaultdict(list)  # by batch, from `_tallied` on
+        self._open: dict[int, Pair] = {}  # issued by the store and not fixed, by number
+        self._waiting: list[int] = []  # a heap of the open ones that are to be played; some are no longer open
+        self._given: set[int] = set()  # open ones that are being played
+        self._size = 0  # pairs in the last batch
+        self._unfixed: Counter[int] = Counter()  # open ones by batch
+        self._withdrawn: dict[int, Pair] = {}
+        self._ratings: Ratings | None = None
+        self._key: object = None  # of what they were made
+        self._late = 0  # results that came after their batch was counted
+        self._test: PoolTest | None = None
+        self.tune: PoolTune | None = None
+        self._verdict: tuple[object, Verdict] | None = None
+        self._history = {result.number: result for result in past.results}  # of a test or a tune
+        self._seats: list[PoolEntry] = []
+        self._idle = ""
+        for pair, result in past.recent:
+            if result is None:
+                self._take(pair)
+            else:
+                self._results[pair.batch].append(result)
+                self._remember(result)
+            self._size += pair.batch == past.batches - 1
+        self.enter(seats)
+        self._here = [seat.id for seat in self._seats if seat.active]  # who the next or last batch is of
+
+    def enter(self, seats: Sequence[PoolEntry]) -> None:
+        """Who is or was here; acts from the next batch. Open pairs of a bot that left are withdrawn.
+
+        Those of a suspended seat are still issued, whenever the suspension is known: they will prove unplayable.
+        """
+        seats = sorted(seats, key=lambda seat: seat.id)
+        if seats == self._seats:
+            return
+        self._seats, self._idle = seats, ""
+        self._present = {seat.id for seat in seats if seat.active or (seat.suspended and seat.entered)}
+        self._withdraw(self._open.values())
+        if self._format.kind is FormatKind.TUNE:
+            self._begin_tune()
+        if self._format.kind in TESTED:
+            self._begin_test()
+
+    def due(self) -> list[Pairing] | None:
+        """The next batch, if it is time for it, otherwise None. The same until it is added."""
+        # The test of a tune begins from all its results, so it waits for the last ones.
+        lag = 1 if self.tune and not self.tune.next_size() and not self.tune.finished else self._lag
+        ready = all(number > self.batches - lag for number, count in self._unfixed.items() if count)
+        if self.finished or self._idle or not ready or 0 < self._size <= len(self._open) - len(self._given):
+            return None
+        self._fold(self.batches - lag)
+        batch, reason = self._next_batch()
+        self._idle = "" if batch else reason
+        return batch or None
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """The batch that was due, as the store numbered it. Pairs that it holds already are ignored."""
+        fresh = [pair for pair in pairs if pair.number >= self._issued]
+        for pair in fresh:
+            self._met.add(pair.first, pair.second)
+            self._take(pair)
+        if fresh:
+            self.batches, self._size = fresh[-1].batch + 1, len(fresh)
+            self._issued = fresh[-1].number + 1
+            if self._test:
+                self._test.expect(pair.number for pair in fresh if self._test.concerns(pair.first, pair.second))
+            if self.tune:
+                self.tune.add(pair.number for pair in fresh if self.tune.concerns(pair.first, pair.second))
+            self._withdraw(fresh)
+
+    def issue(self) -> Pair | None:
+        """The next pair to be played, in the order of numbers. None: nothing now."""
+        while self._waiting and not (self._test and self._test.accepted):
+            number = heapq.heappop(self._waiting)
+            if number in self._open:
+                self._given.add(number)
+                return self._open[number]
+        return None
+
+    def fix(self, result: PairResult) -> None:
+        """It is stored: that cannot change any more. Whatever is fixed twice counts once."""
+        if not self._close(result.number):
+            if self._withdrawn.pop(result.number, None) is None:
+                return
+            if result.points is not None:  # it was being played when it was withdrawn
+                self._lost.add(result.first, result.second, -1)
+        if result.batch < self._tallied:
+            self._tally.add(result.meetings)
+            self._late += 1
+        else:
+            self._results[result.batch].append(result)
+        self._remember(result)
+        if self._test and self._test.concerns(result.first, result.second):
+            self._test.offer_result(result)
+        if self.tune and self.tune.concerns(result.first, result.second):
+            self.tune.offer_result(result)
+
+    def rollback(self) -> None:
+        """What was issued and not fixed will be issued again, in order."""
+        self._waiting = sorted(self._open)
+        self._given.clear()
+
+    @property
+    def finished(self) -> str:
+        """Why nothing more will be issued unless a bot enters; "" while there is something to play or wait for."""
+        if self._test and self._test.accepted:
+            return f"{self._test.accepted} is accepted after {self._test.pairs} pairs"
+        return "" if self._open else self._idle
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Of a test, on the pairs before which no result is missing; None while one of its bots is not there.
+
+        Of the test at the end of a tune; None before it.
+        """
+        if self._test is None or (self.tune and not (self.tune.finished and self._format.check)):
+            return None
+        state = (self._test.new, self._test.old, tuple(self._test.counts), bool(self.finished))
+        if self._verdict is None or self._verdict[0] != state:  # judging is slow, and this is asked often
+            self._verdict = state, self._test.verdict(over=bool(self.finished))
+        return self._verdict[1]
+
+    @property
+    def pentanomial(self) -> tuple[int, ...]:
+        """What the verdict is on: pairs by the points of the new version, 0 to 2 in halves (bayes: see sequential)."""
+        return tuple(self._test.counts) if self._test else ()
+
+    def ratings(self) -> Ratings | None:
+        """From the results that the latest batch was computed from; from all once it is finished.
+
+        None while fewer than two versions can be rated.
+        """
+        if not self.finished:
+            return self._rated(self._tally, self._tallied)
+        rest = [meeting for results in self._results.values() for one in results for meeting in one.meetings]
+        return self._rated(self._tally.plus(rest), self.batches)
+
+    # --- pairs on their way ---------------------------------------------------------------------------------------
+
+    def _take(self, pair: Pair) -> None:
+        self._open[pair.number] = pair
+        self._unfixed[pair.batch] += 1
+        heapq.heappush(self._waiting, pair.number)
+
+    def _close(self, number: int) -> bool:
+        """Whether it was open."""
+        pair = self._open.pop(number, None)
+        self._given.discard(number)
+        if pair is not None:
+            self._unfixed[pair.batch] -= 1
+        return pair is not None
+
+    def _withdraw(self, pairs: Iterable[Pair]) -> None:
+        for pair in [pair for pair in pairs if not {pair.first, pair.second} <= self._present]:
+            self._close(pair.number)
+            self._withdrawn[pair.number] = pair
+            self._lost.add(pair.first, pair.second)
+            if self._test and self._test.concerns(pair.first, pair.second):
+                self._test.offer(pair.number, None)
+            if self.tune and self.tune.concerns(pair.first, pair.second):
+                self.tune.offer(pair.number, None)
+
+    def _fold(self, last: int) -> None:
+        """Count the results of the batches up to `last`."""
+        for batch in range(self._tallied, last + 1):
+            for result in self._results.pop(batch, ()):
+                self._tally.add(result.meetings)
+            del self._unfixed[batch]
+        self._tallied = max(self._tallied, last + 1)
+
+    def _remember(self, result: PairResult) -> None:
+        if self._format.kind in TESTED:
+            self._history[result.number] = result
+
+    def _begin_test(self) -> None:
+        """For the two versions that are there now, from all that they played, unless it is under way."""
+        new, old = self._there(self._format.bots)
+        if new is None or old is None or (self._test and (self._test.new, self._test.old) == (new, old)):
+            return
+        self._test = test = PoolTest(self._format, new, old)
+        theirs = {n: r for n, r in self._history.items() if test.concerns(r.first, r.second)}
+        waiting = {n for n, pair in self._open.items() if test.concerns(pair.first, pair.second)}
+        test.expect(sorted(theirs.keys() | waiting))
+        # Another batch was issued after the last but two: those did not stop it. Judging all again would be slow.
+        settled = self.batches - 2 if any(r.batch >= self.batches - 2 for r in theirs.values()) or waiting else 0
+        for number in sorted(theirs):
+            test.offer_result(theirs[number], theirs[number].batch >= settled)
+
+    def _begin_tune(self) -> None:
+        """For the two versions that are there now, from all that they played, unless it is under way."""
+        plus, minus = self._there((PLUS, MINUS))
+        if plus is None or minus is None or (self.tune and (self.tune.plus, self.tune.minus) == (plus, minus)):
+            return
+        assert self._format.plan is not None, "a tune has a plan"
+        self.tune = tune = PoolTune(self._format.plan, f"{self._seed} {self._name}", plus, minus)
+        theirs = [result for result in self._history.values() if tune.concerns(result.first, result.second)]
+        for result in theirs:
+            tune.offer_result(result)
+        waiting = [n for n, pair in self._open.items() if tune.concerns(pair.first, pair.second)]
+        tune.add(sorted([*(result.number for result in theirs), *waiting]))
+
+    def _there(self, names: Sequence[str]) -> tuple[int | None, int | None]:
+        """The ids of two bots that are there now."""
+        there = {seat.name: seat.id for seat in self._seats if seat.id in self._present}
+        one, other = [there.get(name) for name in names] if len(names) == 2 else (None, None)
+        return one, other
+
+    # --- the next batch -------------------------------------------------------------------------------------------
+
+    def _next_batch(self) -> tuple[list[Pairing], str]:
+        """It, or why there is none."""
+        seats = [seat for seat in self._seats if seat.active or self._pardoned(seat)]
+        ids = self._here = [seat.id for seat in seats]
+        if len({seat.version for seat in seats}) < 2:
+            return [], "fewer than two different bots are entered"
+        size = batch_size(self._format, self._issued, len(seats))
+        if self._format.kind is FormatKind.LADDER:
+            return self._draw(seats, size), ""
+        if self._format.kind is FormatKind.TUNE:
+            return self._tuned()
+        if self._format.kind is FormatKind.TEST:
+            return self._tested(size)
+        if self._format.kind is FormatKind.SWISS:
+            return self._round(seats)
+        met = self._met.table(ids)[0] - self._lost.table(ids)[0]
+        reason = f"all have met in {self._format.pairs} pairs"
+        if self._format.kind is FormatKind.GAUNTLET and not any(
+            s.active and s.name in self._format.bots for s in seats
+        ):
+            reason = f"{' or '.join(self._format.bots)} is not there"
+        return cycles(self._format, seats, met, size), reason
+
+    def _tuned(self) -> tuple[list[Pairing], str]:
+        """Iterations, then the test of what they found."""
+        tune, plan = self.tune, self._format.plan
+        assert plan is not None, "a tune has a plan"
+        if tune is None or not {tune.plus, tune.minus} <= set(self._here):
+            reasons = [f"{seat.name} is suspended: {seat.suspended}" for seat in self._seats if seat.suspended]
+            return [], "; ".join(reasons) or f"{PLUS} or {MINUS} is not there"
+        if size := tune.next_size():
+            return [Pairing(tune.plus, tune.minus)] * size, ""
+        done = f"all {plan.iterations} iterations are played"
+        if not self._format.check:
+            return [], done
+        if plan.words(tune.tuned) == plan.words(plan.playable(plan.start)):
+            return [], f"{done}; the tuned values are those of the start: there is nothing to test"
+        return self._tested(0)
+
+    def _tested(self, size: int) -> tuple[list[Pairing], str]:
+        """`size` 0: by the number of pairs so far."""
+        test = self._test
+        if test is None or not {test.new, test.old} <= set(self._here):
+            return [], f"{' or '.join(self._format.bots)} is not there"
+        two = sorted((test.new, test.old))
+        issued = int(self._met.table(two)[0][0, 1] - self._lost.table(two)[0][0, 1])
+        size = size or batch_size(replace(self._format, batch=0), issued, len(two))
+        left = min(size, self._format.pairs - issued) if self._format.pairs else size
+        return [Pairing(test.new, test.old)] * left, f"inconclusive after {issued} pairs"
+
+    def _round(self, seats: Sequence[PoolEntry]) -> tuple[list[Pairing], str]:
+        """A round of a Swiss tournament is a batch. Byes are not stored: they are rounds without a pair.
+
+        A bye is as good as winning all games of a round. Who joined late missed rounds, too: no more of them count as
+        byes than one in as many rounds as there are bots. A game that does not count is half a point to either.
+        """
+        if self.batches >= self._format.rounds:
+            return [], f"all {self._format.rounds} rounds are played"
+        ids, each = self._here, max(1, self._format.pairs)
+        met, issued = self._met.table(ids)
+        games, points = self._tally.totals(ids)
+        missed = np.maximum(0, self.batches - issued // each)
+        byes = np.minimum(missed, -(-self.batches // len(ids)))
+        points = points + (GAMES * issued - games) / 2 + GAMES * each * byes
+        versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
+        chance = random_for(self._seed, self._name, self.batches)
+        pairs = pair_round(SwissTable(points, missed, versions, -(-met // each)), chance)
+        turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]
+        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], "no opponent is left"
+
+    def _pardoned(self, seat: PoolEntry) -> bool:
+        """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""
+        return bool(seat.suspended) and seat.entered and seat.since > max(-1, self.batches - self._lag)
+
+    def _draw(self, seats: Sequence[PoolEntry], size: int) -> list[Pairing]:
+        ratings = self._rated(self._tally, self._tallied)
+        assert ratings is not None, "two seats can be rated"
+        elo, error = elo_and_error(ratings, self._here)
+        met, issued = self._met.table(self._here)
+        field = Field(seats, elo, error, self._tally.totals(self._here)[0] // GAMES, issued, met)
+        return draw_batch(field, size, self._format.share, random_for(self._seed, self._name, self.batches))
+
+    def _rated(self, tally: ResultsTable, upto: int) -> Ratings | None:
+        """Those of before, if nothing was counted since."""
+        key = (upto, self._late, self._here)
+        if self._ratings is None or self._key != key:
+            start = self._ratings if len(self._seats) > _COLD else None
+            try:
+                self._ratings = rate_tally(tally, self._seats, self._here, self._model, start)
+            except CountsError:  # fewer than two
+                return None
+            self._key = key
+        return self._ratings
+
+
+# -- One pool of a running ladder: its schedule, connected to the store.
+
+
+class PoolSchedule:
+    """The pairs of a pool that are to be played next. `limit`: when so many are over, all others are left for later;
+    those that a bot could not play, and was suspended for, do not count."""
+
+    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store, limit: float = math.inf) -> None:
+        self.pool = pool
+        self.row = row  # of the pool in the store
+        self.model = ladder.model
+        self._limit = limit
+        self._unplayable = 0 if limit == math.inf else store.unplayable(row)
+        self._store = store
+        self._ready: deque[Pair] = deque()
+        seats = store.seats(row)
+        self._starts: Mapping[int, BotSpec] = _starts(ladder, pool, seats)
+        plan = ladder.format.plan
+        self._tuned = TunedBots(ladder.template, plan) if ladder.template and plan else None
+        past = store.past(row, ladder.format.kind)
+        self.schedule = Schedule(ladder.format, pool.key, ladder.seed, seats, past, ladder.model)
+        self._next = min((pair.number for pair, result in past.recent if result is None), default=past.issued)
+
+    @property
+    def limit(self) -> float:
+        """Pairs of this number and above are not played."""
+        return self._limit + self._unplayable
+
+    @property
+    def next(self) -> int:
+        """The number of the pair that comes next: pools that play side by side take turns by it."""
+        return self._ready[0].number if self._ready else self._next
+
+    def ready(self, pairs: int) -> int:
+        """How many of so many pairs may be played now; batches that are due are made and stored first.
+
+        Raises StoreError.
+        """
+        while len(self._ready) < pairs and self._next < self.limit:
+            pair = self.schedule.issue()
+            if pair is None and not self._make_batch():
+                break
+            if pair is not None:
+                self._next = pair.number + 1
+                self._ready.append(pair)
+        return sum(pair.number < self.limit for pair in self._ready)
+
+    def take(self) -> Pair | None:
+        """The next of those that are ready."""
+        return self._ready.popleft() if self._ready and self._ready[0].number < self.limit else None
+
+    @property
+    def over(self) -> str:
+        """Why there is nothing to play. Raises StoreError."""
+        if self._next < self.limit:
+            return self.schedule.finished
+        wanted, counted = GAMES * int(self._limit), self._store.counted(self.row)
+        if counted >= wanted:
+            return f"{wanted} games were to be played, and are"
+        return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
+
+    def starts(self, pair: Pair) -> Mapping[int, BotSpec]:
+        """How the two versions of a pair come to the table, by their ids."""
+        if self._tuned is None:
+            return self._starts
+        return {id: self._tuned.spec(self._starts[id].name, values) for id, values in self.values(pair).items()}
+
+    def values(self, pair: Pair) -> Mapping[int, Values]:
+        """Of a tune: what the two versions play with."""
+        tune = self.schedule.tune
+        assert tune is not None, "both are there when a pair is issued"
+        if tune.concerns(pair.first, pair.second):
+            return {id: tune.values(id, pair.number) for id in (pair.first, pair.second)}
+        of_role = {TUNED: tune.tuned, START: tune.plan.playable(tune.plan.start)}
+        return {id: of_role[self._starts[id].name] for id in (pair.first, pair.second)}
+
+    def words(self, pair: Pair, who: str | int | None) -> str:
+        """Of a tune: with what values the bot of this name or id played, or both if it is neither."""
+        tune = self.schedule.tune
+        values = self.values(pair) if tune else {}
+        at_fault = [id for id in values if who in (id, self._starts[id].name)]
+        sets = [tune.plan.words(values[id]) for id in at_fault or values] if tune else []
+        return " and ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in sets)
+
+    def fix(self, result: PairResult) -> None:
+        """The store has it."""
+        self.schedule.fix(result)
+        if result.points is None and self._limit < math.inf:
+            with contextlib.suppress(StoreError):  # the next one counts it, too
+                self._unplayable = self._store.unplayable(self.row)
+
+    def _make_batch(self) -> bool:
+        number = self.schedule.batches
+        self.schedule.enter(self._store.seats(self.row))
+        pairings = self.schedule.due()
+        if not pairings:
+            return False
+        self.schedule.add(self._store.issue(self.row, number, pairings))
+        return True
+
+
+def pairs_each(games: int, pools: int) -> int:
+    """How many pairs a pool plays if there are to be so many games in all."""
+    return math.ceil(games / GAMES / pools)
+
+
+def _starts(ladder: Ladder, pool: Pool, seats: Sequence[PoolEntry]) -> dict[int, BotSpec]:
+    """How the versions that are entered now come to the table, by their ids."""
+    entered = {(bot.name, bot.version): bot.start for bot in ladder.entered(pool)}
+    return {seat.id: entered[seat.name, seat.version] for seat in seats if (seat.name, seat.version) in entered}

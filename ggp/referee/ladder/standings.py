@@ -1,0 +1,252 @@
+"""The standings of a pool as values: games counted per version, ratings of a fit, notes of each line."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from ggp.protocol.errors import Problem
+from ggp.referee.ratings.scale import half, zero_line
+from ggp.referee.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
+
+if TYPE_CHECKING:
+    from ggp.referee.ratings.ratings import Ratings, Standing
+    from ggp.referee.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class StandingLine:
+    """A bot's line in the standings of a pool: `share` of points won in its `games`, Elo and its standard error.
+
+    An anchor's error is 0.
+    """
+
+    label: str
+    elo: float
+    se: float
+    games: int
+    share: float
+    note: str = ""  # "suspended: why", "anchor", ""
+
+
+WORST = 5  # misfits that a fit keeps
+_EQUAL = 1e-6  # Elo
+
+
+@dataclass(frozen=True, slots=True)
+class BotScore:
+    """Games of a version that count. Of the losses `forfeits` were its own fault, of the wins `gifts` the other's."""
+
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    forfeits: int = 0
+    gifts: int = 0
+    void: int = 0  # besides
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.ties + self.losses
+
+    @property
+    def points(self) -> float:
+        return self.wins + self.ties / 2
+
+    @property
+    def share(self) -> float:
+        """Of the points that could be won; 0 without games."""
+        return self.points / self.games if self.games else 0.0
+
+    def __add__(self, other: "BotScore") -> "BotScore":
+        return BotScore(
+            self.wins + other.wins,
+            self.ties + other.ties,
+            self.losses + other.losses,
+            self.forfeits + other.forfeits,
+            self.gifts + other.gifts,
+            self.void + other.void,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPlace:
+    """A version's line in the standings; `note`: "anchor", "suspended: why", how its twin drifts, or ""."""
+
+    seat: PoolEntry
+    row: FitRow
+    score: BotScore
+    note: str
+
+
+def score_of(meeting: PairScore, seat: int = 1) -> BotScore:
+    """The meeting as the version in that seat sees it."""
+    if seat == 1:
+        won, lost = meeting.wins, meeting.losses
+        gifts, forfeits = meeting.forfeit_wins, meeting.forfeit_losses
+    else:
+        won, lost = meeting.losses, meeting.wins
+        gifts, forfeits = meeting.forfeit_losses, meeting.forfeit_wins
+    return BotScore(won + gifts, meeting.ties, lost + forfeits, forfeits, gifts, meeting.void)
+
+
+def entered(seat: PoolEntry) -> bool:
+    """Whether it is in the pool now, be it suspended; versions that were withdrawn are not."""
+    return seat.active or (seat.entered and bool(seat.suspended))
+
+
+def is_current(
+    fit: StoredFit, seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], everyone: bool = False
+) -> bool:
+    """Whether a stored fit says all that the standings of these seats need, who have these scores now."""
+    games = sum(score.games for score in scored.values()) // 2
+    rated = {seat.id for seat in seats if seat.active or scored.get(seat.id, BotScore()).games}
+    if fit.games != games or fit.anchors != _anchors(seats, rated) or rated != {row.id for row in fit.rows}:
+        return False
+    shown = {seat.id for seat in seats if everyone or entered(seat)}
+    rows = [row for row in fit.rows if row.id in shown]
+    # "next" and the mean are of those who were entered then; bots may have left since.
+    gaps = [above.elo - below.elo for above, below in pairwise(rows)]
+    told = [row.next_elo for row in rows]
+    return (
+        (not told or told[-1] is None)
+        and all(known is not None and abs(known - gap) < _EQUAL for known, gap in zip(told[:-1], gaps, strict=True))
+        and _has_its_zero(fit, rows, scored)
+    )
+
+
+def make_fit(
+    ratings: "Ratings", pool: int, games: int, seats: Sequence[PoolEntry], everyone: bool = False
+) -> StoredFit:
+    """What is kept of ratings whose names are version ids. `games`: how many counted when they were fitted.
+
+    `next_*` of those who are entered compares with the next lower one of them; with `everyone`, of all versions.
+    """
+    shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
+    best = ratings.standings(shown)
+    return StoredFit(
+        pool=pool,
+        games=games,
+        model=ratings.model.name,
+        advantage=ratings.advantage,
+        advantage_se=ratings.advantage_se,
+        tie=ratings.tie,
+        rows=tuple(map(_row, best)),
+        anchors=_anchors(seats, {int(line.name) for line in best}),
+        deviance=ratings.deviance(),
+        freedom=ratings.degrees_of_freedom(),
+        misfits=tuple(
+            MisfitRow(int(pair.first), int(pair.second), pair.games, pair.score, pair.expected, pair.deviance)
+            for pair in ratings.misfits(WORST)
+        ),
+        drifts=tuple(_drifts(ratings, seats)),
+    )
+
+
+class RatedLater(Problem):
+    """The ratings of a pool are being computed; the message says so."""
+
+    code = "rated-later"
+
+
+class Rater(Protocol):
+    """Rates the versions in a pool by everything that was played there."""
+
+    def __call__(
+        self, store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0
+    ) -> "Ratings | None":
+        """None where nothing can be rated: fewer than two versions. RatedLater for one that does not wait.
+
+        Ratings of before may be without the last games, but not if they count fewer than `least`.
+        """
+
+
+def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0) -> "Ratings | None":
+    """The Rater of a command: at once, by all games."""
+    from ggp.referee.ladder.rating import rate_seats
+    from ggp.referee.ratings.bradley_terry import CountsError
+
+    try:
+        return rate_seats(store.meetings(pool), seats, model)
+    except CountsError:
+        return None
+
+
+def places(
+    seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit, everyone: bool = False
+) -> list[RankedPlace]:
+    """The standings, best first: who is entered, or every version that ever was."""
+    shown = {seat.id: seat for seat in seats if everyone or entered(seat)}
+    notes = _notes(seats, fit)
+    return [
+        RankedPlace(shown[row.id], row, scored.get(row.id, BotScore()), notes.get(row.id, ""))
+        for row in fit.rows
+        if row.id in shown
+    ]
+
+
+def standing_lines(seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit) -> list[StandingLine]:
+    """The standings of the bots that are entered, for the live table."""
+    return [
+        StandingLine(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
+        for place in places(seats, scored, fit)
+    ]
+
+
+def held(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[str, float]:
+    """The anchors by their labels, with the ratings at which they are held."""
+    return {seat.label: fit.anchors[seat.id] for seat in seats if seat.id in fit.anchors}
+
+
+def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPlace], here: bool = True) -> str:
+    """The line under the standings: what zero is, and what ± is of. Not `here`: the standings are somewhere else."""
+    return zero_line(held(seats, fit), idle=not all(place.score.games for place in shown), here=here)
+
+
+def misfits_badly(fit: StoredFit) -> bool:
+    """Whether the deviance is more than three standard deviations above what it should be."""
+    return fit.freedom > 0 and fit.deviance > fit.freedom + 3 * math.sqrt(2 * fit.freedom)
+
+
+def _row(line: "Standing") -> FitRow:
+    row = FitRow(int(line.name), line.elo, line.se, line.games, line.score)
+    return replace(row, next_elo=line.next.elo, next_se=line.next.se, next_los=line.next.los) if line.next else row
+
+
+def _has_its_zero(fit: StoredFit, rows: Sequence[FitRow], scored: Mapping[int, BotScore]) -> bool:
+    """Whether zero is where these rows want it: at the mean of those with games, or where the anchors have it."""
+    if fit.anchors:
+        return all(row.elo == fit.anchors[row.id] for row in fit.rows if row.id in fit.anchors)
+    met = [row.elo for row in rows if scored.get(row.id, BotScore()).games] or [row.elo for row in rows]
+    return not met or abs(math.fsum(met)) < _EQUAL * len(met)
+
+
+def _anchors(seats: Sequence[PoolEntry], rated: set[int]) -> dict[int, float]:
+    return {seat.id: seat.anchor for seat in seats if seat.anchor is not None and seat.id in rated}
+
+
+def _drifts(ratings: "Ratings", seats: Sequence[PoolEntry]) -> Iterable[Drift]:
+    """Unpinned twins, the same version under another name, that have left their anchor."""
+    rated = set(ratings.counts.names)
+    present = [seat for seat in seats if str(seat.id) in rated]
+    for anchor in [seat for seat in present if seat.anchor is not None]:
+        for twin in [seat for seat in present if seat.anchor is None and seat.version == anchor.version]:
+            if ratings.drifts(str(twin.id), str(anchor.id)):
+                apart = ratings.difference(str(twin.id), str(anchor.id))
+                yield Drift(twin.id, anchor.id, apart.elo, apart.se)
+
+
+def _notes(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[int, str]:
+    labels = {seat.id: seat.label for seat in seats}
+    notes: dict[int, list[str]] = {}
+    for seat in seats:
+        if seat.id in fit.anchors:
+            notes.setdefault(seat.id, []).append("anchor")
+        if seat.suspended:
+            notes.setdefault(seat.id, []).append(f"suspended: {seat.suspended}")
+        elif not seat.active:
+            notes.setdefault(seat.id, []).append("withdrawn")
+    for drift in fit.drifts:
+        text = f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f} ± {half(drift.se, 0)} Elo"
+        notes.setdefault(drift.twin, []).append(text)
+    return {version: "; ".join(texts) for version, texts in notes.items()}

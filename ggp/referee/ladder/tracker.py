@@ -1,0 +1,200 @@
+"""Progress of a ladder run for its operator, updated as results arrive."""
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from ggp.referee.ladder.jobs import PairsUnderWay
+from ggp.referee.ladder.progress import Playing, Progress, StopConditions
+from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.schedule import PoolSchedule
+from ggp.referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
+from ggp.referee.ladder.tune import state_of
+from ggp.referee.play.worker import ABORTED, REFEREE, BatchResult
+from ggp.referee.ratings.bradley_terry import CountsError
+from ggp.referee.ratings.ratings import Ratings
+from ggp.referee.ratings.sequential import in_words
+from ggp.referee.ratings.sprt import Verdict
+from ggp.referee.store.model import GAMES, PairResult, StoreError
+from ggp.referee.store.store import Store
+
+# -- Keeps the Progress of a run up to date: counts, rates, and the standings from time to time.
+
+
+_SHOWN = 0.25  # seconds between two looks of the screen at us
+_WINDOW = 15.0  # seconds over which the rate is taken
+_COST = 0.02  # part of the time that may go into standings
+_SOONEST, _LATEST = 1.0, 30.0  # seconds between two of them; a machine that was busy once says nothing of the next
+_MESSAGES = 1000  # of a run; later ones are dropped
+
+
+class ProgressTracker:
+    """What the operator should know. `enough`: why nothing more is to begin, "" while it may; `late`: the time that
+    was set is over, so what is being played is dropped."""
+
+    def __init__(self, progress: Progress, store: Store, limits: StopConditions) -> None:
+        self.enough = ""
+        self.late = False
+        self._progress = progress
+        self._store = store
+        self._limits = limits
+        self._began = time.monotonic()
+        self._window: deque[tuple[float, int]] = deque([(self._began, 0)])
+        self._shown = self._rated = 0.0
+        self._labels: dict[int, str] = {}
+        self._undecided: set[str] = set()  # pools whose test was seen to be open in this run
+        self._errors: dict[int, list[float]] = {}  # of the bots that may play, by pool
+        self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
+
+    def begin(self, contests: Mapping[int, PoolSchedule]) -> None:
+        """The contests were made (again)."""
+        self._labels = {seat.id: seat.label for row in contests for seat in self._store.seats(row)}
+        for contest in contests.values():
+            if verdict := contest.schedule.verdict:
+                self._judged(contest.pool.name, verdict)
+        self._errors = {row: [] for row in contests}
+        self._recount()
+        self._rated = 0.0
+
+    def say(self, text: str) -> None:
+        """A message, unless it is empty or the last one again."""
+        messages = self._progress.messages
+        if text and len(messages) < _MESSAGES and text not in messages[-1:]:
+            messages.append(text)
+
+    def label(self, version: int) -> str:
+        """The label of a version, "" for an unknown one."""
+        return self._labels.get(version, "")
+
+    def played(self, chunk: BatchResult) -> None:
+        """Count the matches of a chunk that came back."""
+        self._progress.plies += sum(facts.plies for facts in chunk.played)
+        for facts in chunk.played:
+            self._progress.terminations[facts.termination] += 1
+            if facts.culprit:
+                self._progress.faults[facts.culprit, facts.termination] += 1
+
+    def refused(self, chunk: BatchResult, suspends: bool) -> None:
+        """Say what was not played; not `suspends`: only what was aborted."""
+        for refused in chunk.refused:
+            aborted = refused.who == REFEREE
+            if not (aborted or suspends):
+                continue
+            self.say(f"{refused.series} is {ABORTED}" if aborted else f"{refused.who} is suspended: {refused.reason}")
+
+    def counted(self, result: PairResult) -> None:
+        """A pair is durable."""
+        games = sum(meeting.games for meeting in result.meetings)
+        self._progress.games += games
+        self._progress.stored += games
+
+    def tell(
+        self,
+        contests: Mapping[int, PoolSchedule],
+        under_way: PairsUnderWay,
+        matches: Callable[[], Mapping[int, float] | None],
+        seen: Callable[[Progress], None],
+    ) -> None:
+        """Show how it goes, if it is time. `matches`: the marks of those that are being played, if that is known."""
+        now = time.monotonic()
+        if now - self._shown < _SHOWN:
+            return
+        self._shown = now
+        progress = self._progress
+        self._pace(now)
+        self._tuned(contests)
+        known = matches()
+        pairs = under_way.pairs() if known is None else under_way.playing(known)
+        progress.playing = [
+            Playing(
+                contests[pair.pool].pool.name, self._labels[pair.first], self._labels[pair.second], since, known is None
+            )
+            for pair, since in pairs
+            if pair.pool in contests and pair.first in self._labels and pair.second in self._labels
+        ]
+        if now > self._rated:
+            self._rate(contests)
+            self._rated = now + min(_LATEST, max(_SOONEST, (time.monotonic() - now) / _COST))
+        self._judge_limits()
+        seen(progress)
+
+    def end(self, contests: Mapping[int, PoolSchedule], seen: Callable[[Progress], None]) -> None:
+        """The last word: everything that is in the store."""
+        progress = self._progress
+        progress.playing = []
+        self._pace(time.monotonic())
+        self._tuned(contests)
+        progress.left = None
+        self._rate(contests)
+        self._recount()
+        seen(progress)
+
+    def _pace(self, now: float) -> None:
+        progress, window = self._progress, self._window
+        progress.seconds = now - self._began
+        window.append((now, progress.games))
+        while len(window) > 2 and now - window[0][0] > _WINDOW:
+            window.popleft()
+        (then, games), span = window[0], now - window[0][0]
+        progress.rate = (progress.games - games) / span if span > 0 and then < now else 0.0
+        progress.left = None
+        if progress.target is not None and progress.rate > 0:
+            progress.left = max(0, progress.target - progress.stored) / progress.rate
+        if self._limits.at is not None:
+            progress.left = max(0.0, self._limits.at - time.time())
+
+    def _tuned(self, contests: Mapping[int, PoolSchedule]) -> None:
+        """How a tune stands, and how long its iterations will take; how many games a test takes is not known."""
+        for contest in contests.values():
+            if tune := contest.schedule.tune:
+                state = self._progress.tune = state_of(tune)
+                missing = GAMES * (state.plan.iterations - state.known)
+                if missing and self._progress.rate and self._progress.left is None:
+                    self._progress.left = missing / self._progress.rate
+
+    def _rate(self, contests: Mapping[int, PoolSchedule]) -> None:
+        """Standings from all that is stored, kept for those who ask the store."""
+        for row, contest in contests.items():
+            try:
+                seats, meetings = self._store.seats(row), self._store.meetings(row)
+                ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, self._ratings.get(row))
+                scored = {version: BotScore(*counts) for version, counts in self._store.scores(row).items()}
+                fit = make_fit(ratings, row, self._store.counted(row), seats)
+                self._store.save_fit(row, fit)
+            except CountsError:  # fewer than two bots
+                self._errors[row] = [0.0]
+                continue
+            except StoreError:  # the saving of games reports it
+                continue
+            self._progress.standings[contest.pool.name] = standing_lines(seats, scored, fit)
+            self._progress.zeros[contest.pool.name] = zero_of(seats, fit, places(seats, scored, fit))
+            active = {seat.id for seat in seats if seat.active}
+            self._errors[row] = [line.se for line in fit.rows if line.id in active]
+            if verdict := contest.schedule.verdict:
+                self._judged(contest.pool.name, verdict)
+            self._labels.update((seat.id, seat.label) for seat in seats)
+
+    def _judged(self, pool: str, verdict: Verdict) -> None:
+        """How a test stands; what decided it in this run is an event of the ladder."""
+        line = self._progress.verdicts[pool] = in_words(verdict)
+        if verdict.state == "continue":
+            self._undecided.add(pool)
+        elif pool in self._undecided:
+            with contextlib.suppress(StoreError):  # the next time writes it again
+                self._store.note("verdict", f"{pool}: {line}")
+                self._undecided.remove(pool)
+
+    def _recount(self) -> None:
+        try:
+            self._progress.stored = self._store.totals().games
+        except StoreError:
+            return
+
+    def _judge_limits(self) -> None:
+        """Whether it is time to begin nothing more."""
+        limits = self._limits
+        if limits.at is not None and time.time() >= limits.at:
+            self.enough, self.late = "the time of --until is over", True
+        if limits.se is not None and all(errors and max(errors) <= limits.se for errors in self._errors.values()):
+            self.enough = f"no standard error is above {limits.se:g} Elo"

@@ -1,0 +1,226 @@
+"""Rated matchmaking among the idle bots of each pool, and the registration of bots in the store.
+
+The choice of pairs runs in the store's thread. Unlike a ladder's schedule it waits for no bot: it pairs connected bots,
+each at most once, and never two bots of one owner.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from time import monotonic, thread_time
+
+import numpy as np
+
+from ggp.referee.ladder.pairing import Field, PairCounts, draw_batch, random_for
+from ggp.referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
+from ggp.referee.lobby.game import RunningPairs
+from ggp.referee.lobby.limits import Frequency
+from ggp.referee.lobby.open_pairs import OpenPairs, StoreWriter
+from ggp.referee.lobby.remote_bot import DIALLED, ConnectedBot
+from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.ratings.bradley_terry import CountsError, Ints
+from ggp.referee.ratings.ratings import Ratings
+from ggp.referee.store.model import GAMES, Entrant, FormatKind, Ladder, Pair, Pairing, PairResult, Pool, PoolEntry
+from ggp.referee.store.store import Store
+
+OFTEN = 12  # pairs of the same two owners an hour, while others are connected
+_MUCH = 10**6  # pairs that are added to the count of two owners at that limit
+AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
+_FRESH = 10.0  # seconds for which ratings are good enough to pair by, or
+_RARELY, _LATEST = 200, 300.0  # so many times as long as they took, so long at most: moves wait meanwhile
+
+
+class Matchmaker(OpenPairs):
+    """The open pairs of a rated pool, and the choice of new ones."""
+
+    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store) -> None:
+        super().__init__(pool, row, store)
+        self._ladder = ladder
+        past = store.past(row, FormatKind.LADDER)
+        self._batch = past.batches
+        self._tally = ResultsTable(past.settled)
+        self._met = PairCounts(past.met)
+        for _, result in past.recent:
+            if result is not None:
+                self._tally.add(result.meetings)
+        self._frequency = Frequency(OFTEN)
+        self._ratings: Ratings | None = None
+        self._rated: tuple[float, Sequence[int]] = (0.0, ())  # until when the ratings are used, and whose they are
+
+    def fix(self, result: PairResult) -> None:
+        self._tally.add(result.meetings)
+
+    def pair(self, present: Mapping[int, str]) -> list[Pair]:
+        """New pairs of these versions (whose owners are the values), durable. Raises StoreError."""
+        chance = random_for(self._ladder.seed, self.pool.key, self._batch)
+        some = chance.sample(sorted(present), min(AT_ONCE, len(present)))
+        pairings = self._draw({id: present[id] for id in sorted(some)}, chance)
+        if not pairings:
+            return []
+        pairs = self._store.issue(self.row, self._batch, pairings)
+        self._batch += 1
+        for pair in pairs:
+            self._met.add(pair.first, pair.second)
+        return pairs
+
+    def _draw(self, present: Mapping[int, str], chance: Random) -> list[Pairing]:
+        if len(set(present.values())) < 2:
+            return []
+        ids = list(present)
+        ratings = self._rate(ids)
+        if ratings is None:
+            return []
+        by_id = {seat.id: seat for seat in self.seats.values()}
+        # "Never one version against itself" is the rule of the draw that here keeps bots of one owner apart.
+        seats = [replace(by_id[id], version=owner) for id, owner in present.items()]
+        elo, error = elo_and_error(ratings, ids)
+        met, issued = self._met.table(ids)
+        met = self._with_often(met, list(present.values()))
+        field = Field(seats, elo, error, self._tally.totals(ids)[0] // GAMES, issued, met)
+        drawn, taken = [], set[int]()
+        for one in draw_batch(field, len(ids) // 2, 0.0, chance):
+            if not {one.first, one.second} & taken:  # with few owners a bot may be drawn twice
+                drawn.append(one)
+                self._frequency.add(present[one.first], present[one.second], monotonic())
+                taken |= {one.first, one.second}
+        return drawn
+
+    def _with_often(self, met: Ints, owners: Sequence[str]) -> Ints:
+        """The number of pairs that any two have played, raised for owners at their limit: others are preferred."""
+        for one, other in self._frequency.often(monotonic()):
+            places = [[place for place, owner in enumerate(owners) if owner == two] for two in (one, other)]
+            if all(places):
+                met = met.copy()
+                met[np.ix_(*places)] += _MUCH
+                met[np.ix_(*places[::-1])] += _MUCH
+        return met
+
+    def _rate(self, ids: Sequence[int]) -> Ratings | None:
+        """Recent ratings of these."""
+        until, rated = self._rated
+        if self._ratings is None or monotonic() > until or not set(ids) <= set(rated):
+            began = thread_time()
+            rated_ids = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
+            try:
+                self._ratings = rate_tally(
+                    self._tally, list(self.seats.values()), rated_ids, self._ladder.model, self._ratings
+                )
+            except CountsError:  # fewer than two
+                return None
+            self._rated = monotonic() + max(_FRESH, min((thread_time() - began) * _RARELY, _LATEST)), rated_ids
+        return self._ratings
+
+
+# -- rated games -------------------------------------------------------------------------------------------------------
+
+
+class Rated:
+    """Starts rated pairs among the idle bots of every pool; one of the `makers` for each pool."""
+
+    def __init__(self, makers: Sequence[Matchmaker], running: RunningPairs, writer: StoreWriter) -> None:
+        self.makers = makers
+        self._running, self._writer = running, writer
+
+    def has_opponent(self, bot: ConnectedBot) -> bool:
+        """Whether a possible rated opponent is connected, idle or not."""
+        return any(
+            other.identity.owner != bot.identity.owner and _seat(maker, other) is not None
+            for maker in self.makers
+            if _seat(maker, bot) is not None
+            for other in self._running.bots()
+        )
+
+    async def pair_idle(self, held: Collection[ConnectedBot] = ()) -> None:
+        """Start rated pairs of all idle bots that are not `held`. Raises StoreError."""
+        running = self._running
+        for maker in sorted(self.makers, key=lambda one: len(one.open)):
+            while running.room_left():
+                present = self._present(maker, held)
+                for pair in [one for one in maker.open.values() if {one.first, one.second} <= present.keys()]:
+                    if {pair.first, pair.second} <= present.keys() and running.room_left():
+                        running.start(maker, pair, (present.pop(pair.first), present.pop(pair.second)))
+                if len(present) < 2 or not running.room_left():
+                    break
+                owners = {id: bot.identity.owner for id, bot in present.items()}
+                made = await self._writer.work(lambda maker=maker, owners=owners: maker.pair(owners))  # type: ignore[misc]
+                maker.open |= {pair.id: pair for pair in made}
+                if len(set(owners.values())) > 1:
+                    for bot in present.values():  # a rated game was offered: it may be challenged again
+                        bot.challenged = False
+                if not made:
+                    break
+
+    def _present(self, maker: Matchmaker, held: Collection[ConnectedBot]) -> dict[int, ConnectedBot]:
+        """The idle bots that can play in this pool, by version."""
+        idle = (bot for bot in self._running.idle() if bot not in held)
+        return {seat.id: bot for bot in idle if (seat := _seat(maker, bot)) is not None}
+
+
+def _seat(maker: Matchmaker, bot: ConnectedBot) -> PoolEntry | None:
+    """Its place in the pool, if it may play there."""
+    seat = maker.seats.get((bot.name, bot.version))
+    return seat if seat is not None and seat.active and bot.plays(maker.pool.setting.game) else None
+
+
+# -- registration of bots ---------------------------------------------------------------------------------------------
+
+
+VERSIONS = 20  # of one bot that are entered in an hour: each stays in the store
+_HOUR = 3600.0  # seconds
+
+
+class Registration:
+    """Enters bots into the store. `load` before the store's thread runs, then `enrol` from time to time; both raise
+    StoreError."""
+
+    def __init__(self, ladder: Ladder, store: Store, writer: StoreWriter) -> None:
+        self._ladder, self._store, self._writer = ladder, store, writer
+        self._known: dict[str, Entrant] = {}
+        self._changes: dict[str, deque[float]] = {}  # of each bot, the last ones in this run
+
+    def load(self) -> dict[str, int]:
+        """The rows of the pools by name; entered bots stay entered."""
+        keys = {pool.key: pool.name for pool in self._ladder.pools}
+        pools: dict[tuple[str, str], list[str]] = {}
+        for row in self._store.pools(unrated=True):
+            for seat in self._store.seats(row.id):
+                if seat.entered and row.key in keys:
+                    pools.setdefault((seat.name, seat.version), []).append(keys[row.key])
+        for (name, version), theirs in pools.items():
+            self._known[name] = Entrant(name, BotSpec(name, DIALLED, version=version), tuple(theirs))
+        self._known |= {bot.name: bot for bot in self._ladder.bots}
+        return self._store.enrol(self._with(self._known))
+
+    async def enrol(self, bots: Iterable[ConnectedBot], then: Callable[[], None], now: float) -> list[ConnectedBot]:
+        """Enter new bots, and new versions of known ones; `then` is called in the store's thread.
+
+        Returns the bots that changed their version too often; these are not entered.
+        """
+        changed = [bot for bot in bots if self._known.get(bot.name) != bot.entry(self._ladder.pools)]
+        restless = [bot for bot in changed if self._too_often(bot.name, now)]
+        new = {bot.name: bot.entry(self._ladder.pools) for bot in changed if bot not in restless}
+        if not new:
+            return restless
+        known_then = {**self._known, **new}
+        ladder = self._with(known_then)
+
+        def enrol() -> None:
+            self._store.enrol(ladder)
+            then()
+
+        await self._writer.work(enrol)
+        self._known = known_then
+        return restless
+
+    def _too_often(self, name: str, now: float) -> bool:
+        if name not in self._known:
+            return False
+        times = self._changes.setdefault(name, deque(maxlen=VERSIONS))
+        if len(times) == VERSIONS and times[0] > now - _HOUR:
+            return True
+        times.append(now)
+        return False
+
+    def _with(self, known: dict[str, Entrant]) -> Ladder:
+        return replace(self._ladder, bots=tuple(known.values()))

@@ -1,0 +1,110 @@
+"""What a bot says of its move (`ggp-genmove_analyze`): its numbers, a line of them, and such lines live on stderr."""
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ggp.protocol.records import Event, MatchStarted, MovePlayed
+from ggp.referee.terminal import clean
+
+_SCORES = ("score", "score_lead", "scoreLead", "lead")
+_PLAYOUTS = ("visits", "playouts", "nodes")
+_MOST_PV = 200  # moves
+_COLUMNS, _LEAST = 120, 20  # columns: where stderr is no terminal, and of an analysis at least
+_LARGE = 1e15  # no bot counts so far
+
+
+class BotAnalysis(NamedTuple):
+    """`winrate`: that of the side that moves, 0 to 1; `score`: points that it is ahead; None: not said."""
+
+    winrate: float | None = None
+    score: float | None = None
+    depth: int | None = None
+    playouts: int | None = None
+    pv: tuple[str, ...] = ()
+
+
+NO_ANALYSIS = BotAnalysis()
+
+
+def read_analysis(analysis: str) -> BotAnalysis:
+    """The JSON of a ply; members of other types are left out."""
+    try:
+        said = msgspec.json.decode(analysis) if analysis else None
+    except (msgspec.DecodeError, RecursionError):
+        return NO_ANALYSIS
+    if not isinstance(said, dict):
+        return NO_ANALYSIS
+    winrate = _number(said, "winrate")
+    depth, playouts = _number(said, "depth"), _number(said, *_PLAYOUTS)
+    pv = said.get("pv")
+    return BotAnalysis(
+        winrate if winrate is not None and 0 <= winrate <= 1 else None,
+        _number(said, *_SCORES),
+        None if depth is None else int(depth),
+        None if playouts is None else int(playouts),
+        tuple(map(str, (pv.split() if isinstance(pv, str) else pv)[:_MOST_PV])) if isinstance(pv, str | list) else (),
+    )
+
+
+def analysis_line(analysis: str, room: int) -> str:
+    """`53.1 %, +2.5, depth 7, 800 playouts, pv D4 E5`, "" if it says none of them; at most `room` columns."""
+    said = read_analysis(analysis)
+    words = [
+        *([percent(said.winrate)] if said.winrate is not None else []),
+        *([f"{said.score:+.4g}"] if said.score is not None else []),
+        *([f"depth {said.depth}"] if said.depth is not None else []),
+        *([f"{said.playouts} playouts"] if said.playouts is not None else []),
+        *([f"pv {' '.join(said.pv)}"] if said.pv else []),
+    ]
+    return cut(clean(", ".join(words)), room)
+
+
+def line_of(ply: MovePlayed) -> str:
+    """`17 black D5  0.412 s`."""
+    return clean(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+
+
+def show_plies() -> Callable[[Event], None]:
+    """Takes the events of one match after another, and writes each ply to stderr as a line with what its bot said."""
+    names = ("", "")
+
+    def show(event: Event) -> None:
+        nonlocal names
+        if isinstance(event, MatchStarted):
+            names = event.bots[0].name, event.bots[1].name
+        elif isinstance(event, MovePlayed):
+            who = names[event.seat - 1] if event.seat else ""
+            left = "" if event.left is None else f", {event.left / 1000:.3f} s left"
+            head = clean(f"{event.match} ply {line_of(event)}{left}, {who}")
+            said = analysis_line(event.analysis, max(_columns() - len(head) - 2, _LEAST))
+            os.write(2, f"{head}{f'  {said}' if said else ''}\n".encode("utf-8", "replace"))
+
+    return show
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns
+    except OSError:
+        return _COLUMNS
+
+
+def percent(winrate: float) -> str:
+    """`53.1 %`."""
+    return f"{100 * winrate:.1f} %"
+
+
+def cut(text: str, room: int) -> str:
+    """The text, or its beginning and `…`."""
+    return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
+
+
+def _number(said: dict[str, Any], *names: str) -> float | None:
+    for name in names:
+        value = said.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGE:
+            return float(value)
+    return None

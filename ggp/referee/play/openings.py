@@ -1,0 +1,157 @@
+"""A book of openings: a file that pairs of games begin with, one after the other or in random order.
+
+A line is an opening: its moves with blanks between them; what follows a # is a comment. Lines are found by their place
+in the file, so a book of millions of lines costs what is played of it.
+"""
+
+import hashlib
+import mmap
+import random
+import re
+from array import array
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Literal, get_args
+
+from ggp.protocol.errors import Problem
+
+Order = Literal["sequential", "random"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+_LONGEST = 1 << 20  # bytes of a line
+_MOST = 1000  # plies of an opening
+_LARGEST = 10**10
+_BLOCK = 1 << 16
+_OPENING = re.compile(rb"^[ \t]*[^\s#]", re.MULTILINE)
+
+
+class BookError(Problem, ValueError):
+    """An unusable book; str() is one line with file, line and ply."""
+
+    code = "bad-openings"
+
+
+@dataclass(frozen=True)
+class BookChoice:
+    """Which openings of a file are played: `start` is the first in its order, from 1; `plies` 0 is all of an opening.
+
+    `digest`: SHA-256 of the file, hex.
+    """
+
+    path: str
+    digest: str
+    order: Order = "sequential"
+    start: int = 1
+    plies: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The moves of an opening, where they stand, as `book.txt, line 7`, and the hash of the book, 16 hex digits."""
+
+    moves: tuple[str, ...]
+    place: str
+    digest: str
+
+
+class OpeningBook:
+    """The openings of `data`, which is what the file holds or was made of it; `unit`: what a line of it is there."""
+
+    def __init__(self, choice: BookChoice, data: bytes | mmap.mmap, unit: str = "line") -> None:
+        """Raises BookError."""
+        self.choice, self._data, self._unit = choice, data, unit
+        if choice.start > len(self):
+            raise BookError(f"{choice.path} holds {len(self)} openings: start={choice.start} is none of them")
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def opening(self, pair: int, seed: int) -> Opening:
+        """That of a pair, from 0. Behind the last one it begins again, in random order with another order."""
+        size, choice = len(self), self.choice
+        turn, place = divmod(pair + choice.start - 1, size)
+        if choice.order == "random":
+            place = shuffled(place, size, f"{seed} {turn}")
+        at = self._starts[place]
+        end = self._data.find(b"\n", at)
+        where = f"{choice.path}, {self._unit} {self._line(at)}"
+        moves = _moves(self._data[at : end if end >= 0 else len(self._data)], where, choice.plies)
+        return Opening(moves, where, choice.digest[:16])
+
+    @cached_property
+    def _starts(self) -> "array[int]":
+        """Where each opening begins. Raises BookError if there is none."""
+        found = array("Q", (opening.start() for opening in _OPENING.finditer(self._data)))
+        if not found:
+            raise BookError(f"{self.choice.path} holds no opening: write the moves of one in each line")
+        return found
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        """How many lines end before each block."""
+        blocks = range(0, len(self._data), _BLOCK)
+        return [0, *accumulate(self._data[at : at + _BLOCK].count(b"\n") for at in blocks)]
+
+    def _line(self, at: int) -> int:
+        block = at // _BLOCK
+        return 1 + self._lines[block] + self._data[block * _BLOCK : at].count(b"\n")
+
+
+def _moves(data: bytes, where: str, plies: int) -> tuple[str, ...]:
+    if len(data) > _LONGEST:
+        raise BookError(f"{where}: longer than {_LONGEST} bytes")
+    try:
+        return tuple(data.partition(b"#")[0].decode().split())[: plies or _MOST]
+    except UnicodeDecodeError:
+        raise BookError(f"{where}: not UTF-8 text") from None
+
+
+def read_choice(word: str) -> BookChoice:
+    """`FILE[,order=random|sequential][,start=N][,plies=N]`; the digest is that of the file. Raises BookError."""
+    path, *words = word.split(",")
+    said = dict[str, str]()
+    for text in words:
+        name, _, value = text.partition("=")
+        known = value in ORDERS if name == "order" else name in ("start", "plies") and 0 < _number(value) <= _LARGEST
+        if not known or name in said:
+            raise BookError(f"openings {text[:80]!r}: write FILE,order=random,start=1,plies=8")
+        said[name] = value
+    order: Order = "random" if said.get("order") == "random" else "sequential"
+    digest = hashlib.sha256(file_data(path)).hexdigest()
+    return BookChoice(path, digest, order, _number(said.get("start", "1")), _number(said.get("plies", "0")))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else -1
+
+
+def file_data(path: str) -> mmap.mmap:
+    """The file as memory. Raises BookError."""
+    try:
+        if not path or not Path(path).exists() or Path(path).is_file():
+            with Path(path).open("rb") as file:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError:
+        raise BookError(f"{path} is empty: write the moves of an opening in each line") from None
+    except OSError as error:
+        raise BookError(f"cannot read the openings {path[:200]}: {error.strerror}") from None
+    raise BookError(f"{path} is no ordinary file: write the openings into a file")
+
+
+def shuffled(place: int, size: int, seed: str) -> int:
+    """Where this place is in a random order of so many that depends on the seed alone, without making the list.
+
+    A Feistel network of four rounds on the next even number of bits, repeated until the place is one of them.
+    """
+    half = max(1, (size - 1).bit_length() + 1 >> 1)
+    keys = [random.Random(f"{seed} {turn}").getrandbits(64) for turn in range(4)]
+    mask = (1 << half) - 1
+    while True:
+        left, right = place >> half, place & mask
+        for key in keys:
+            mixed = hashlib.blake2b(f"{key} {right}".encode(), digest_size=8).digest()
+            left, right = right, left ^ (int.from_bytes(mixed) & mask)
+        place = left << half | right
+        if place < size:
+            return place

@@ -1,0 +1,122 @@
+"""How matches end: terminations, the fault table of the protocol contract (§6), outcomes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from ggp.protocol.errors import CodedError, Problem
+
+REPLAYS = 3  # void attempts of a bot that are replayed: of one game in a row, and among its last games
+WINDOW = 100  # games over which they are counted
+
+
+def void_reason(number: int, last: str) -> str:
+    """Why a bot is suspended that made `number` of its last games void."""
+    return f"made {number} of its last {WINDOW} games void, last: {last}"
+
+
+class Termination(StrEnum):
+    """Why a match ended; the word stands in its record."""
+
+    RULES = "rules"
+    RESIGNATION = "resignation"
+    ILLEGAL_MOVE = "illegal_move"
+    REFUSED = "refused"
+    REJECTS_LEGAL_MOVE = "rejects_legal_move"
+    TIME = "time"
+    STALLED = "stalled"
+    DISCONNECTED = "disconnected"
+    PROTOCOL_ERROR = "protocol_error"
+    PLY_LIMIT = "ply_limit"
+    ADJUDICATED = "adjudicated"  # by a rule that the operator asked for
+    ENGINE_FAILED = "engine_failed"
+    TAKEN_BACK = "taken_back"  # by agreement; the match goes on from an earlier ply under another key
+
+
+BY_PLAY = {Termination.RULES, Termination.RESIGNATION, Termination.PLY_LIMIT, Termination.ADJUDICATED}
+
+
+class FaultRow(NamedTuple):
+    """What a termination means for the player at fault."""
+
+    letter: str  # of the result: R, T or F; "" for a termination without a loser
+    restart: bool  # the process is restarted before the next game
+
+
+# §6, first and last column. A bot that rejects a move still owes us the answer to `genmove`, so it is
+# restarted too: what it says next would be taken for the answer to another question.
+FAULTS = {
+    Termination.RESIGNATION: FaultRow("R", restart=False),
+    Termination.ILLEGAL_MOVE: FaultRow("F", restart=False),
+    Termination.REFUSED: FaultRow("F", restart=False),
+    Termination.REJECTS_LEGAL_MOVE: FaultRow("F", restart=True),
+    Termination.TIME: FaultRow("T", restart=False),
+    Termination.STALLED: FaultRow("T", restart=True),
+    Termination.DISCONNECTED: FaultRow("F", restart=True),
+    Termination.PROTOCOL_ERROR: FaultRow("F", restart=True),
+    Termination.ENGINE_FAILED: FaultRow("", restart=True),
+}
+
+
+class BotFault(Exception):
+    """A bot did what ends the match; str() is the detail for its author. `void`: it did so out of its turn, which
+    makes a match void that has hardly begun. `analysis`: what the bot said with the answer that ends the match."""
+
+    def __init__(self, termination: Termination, detail: str, void: bool = False, analysis: str = "") -> None:
+        super().__init__(detail)
+        self.termination = termination
+        self.void = void
+        self.analysis = analysis
+
+
+class PliesTakenBack(Exception):
+    """The side to move and its opponent have agreed to take back so many plies."""
+
+    def __init__(self, plies: int) -> None:
+        super().__init__(f"{plies} {'ply' if plies == 1 else 'plies'} taken back by agreement")
+        self.plies = plies
+
+
+class EngineFailed(Problem):
+    """The engine crashed, stopped answering or contradicted itself: the match has no loser."""
+
+    code = "engine-failed"
+
+
+class CannotStart(CodedError):
+    """A bot that does not start, does not know the game or refuses its size: `who`, suspended with the reason."""
+
+    code = "cannot-start"
+
+    def __init__(self, who: str, reason: str, *, code: str = "") -> None:
+        super().__init__(reason, code=code)
+        self.who = who
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a match. `result` as in RULES.md, "" for a void one; seats are 1, 2, or 0 for none."""
+
+    termination: Termination
+    result: str = ""
+    winner: int = 0
+    culprit: str = ""  # seat1, seat2, engine or ""
+    detail: str = ""
+    taken_back: int = 0  # plies
+    analysis: str = ""  # of the answer that ended it, which is no ply
+
+    @property
+    def void(self) -> bool:
+        return not self.result
+
+
+def forfeit(fault: BotFault, seat: int, black: int, void: bool = False) -> Outcome:
+    """The outcome when `seat` is at fault while `black` (a seat) holds the black stones."""
+    culprit, detail = f"seat{seat}", str(fault)
+    if fault.termination is Termination.RESIGNATION:
+        culprit = ""  # resigning is no fault
+    if void:
+        return Outcome(fault.termination, culprit=culprit, detail=detail, analysis=fault.analysis)
+    winner = 3 - seat
+    result = f"{'B' if winner == black else 'W'}+{FAULTS[fault.termination].letter}"
+    return Outcome(fault.termination, result, winner, culprit, detail, analysis=fault.analysis)

@@ -1,0 +1,213 @@
+"""The record file: one series at a time appends to it, and makes the matches of several workers durable together.
+
+Workers append a whole match in one write (see worker). Half a line of a killed worker may stand in the middle of the
+file, before the next match of another worker.
+"""
+
+import contextlib
+import errno
+import fcntl
+import itertools
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from ggp.protocol.errors import Problem
+from ggp.protocol.records import (
+    Chain,
+    Event,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    RecordError,
+    read_records,
+)
+from ggp.protocol.safe_files import open_new, open_to_append
+from ggp.referee.records import lines_of, live_path, remove_side_files, take_interrupted
+
+_END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
+
+
+class RecorderError(Problem):
+    """The file cannot be used; str() is one line that names the remedy."""
+
+    code = "bad-record-file"
+
+
+class Recorder:
+    """Owns one file; `Recorder(None)` owns none. Raises RecorderError.
+
+    `keep` gets every match that the file holds already, so that a series goes on where it was stopped.
+    """
+
+    def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
+        self.left: dict[str, Record] = {}  # matches that were interrupted, by key: see interrupted
+        self.broken = False  # set where workers were killed: what they left is for the next run
+        self.dropped = 0  # bytes of an unfinished match that were cut off
+        self.torn: list[str] = []  # what else is in the file of matches that were not finished
+        self._path = path
+        self._file = -1
+        self._live: SideFile | None = None
+        self._synced = 0
+        if path is not None:
+            self._file = _open(path)
+            self._go_on(path, keep)
+            self.left = take_interrupted(str(path))
+
+    def commit(self) -> None:
+        """Flush everything appended so far to the disk."""
+        if self._file >= 0 and (size := os.fstat(self._file).st_size) > self._synced:
+            os.fdatasync(self._file)
+            self._synced = size
+
+    def append(self, record: bytes) -> None:
+        """Write a whole match, where no worker does. Raises OSError."""
+        if self._file >= 0 and os.write(self._file, record) < len(record):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+
+    def side_file(self) -> "SideFile | None":
+        """The side file for the matches that no worker plays, open until this is closed; None without a record."""
+        if self._path is not None and self._live is None:
+            self._live = SideFile(str(self._path), 1)
+        return self._live
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """A clean end: nothing is under way any more, so the side files have served. An empty record is no file."""
+        if self._file >= 0 and self._path is not None:
+            if not self.broken:
+                remove_side_files(str(self._path))
+            if self._live is not None:
+                self._live.close()
+            if os.fstat(self._file).st_size == 0:
+                self._path.unlink()
+            os.close(self._file)
+            self._file = -1
+
+    def _go_on(self, path: Path, keep: Callable[[Record], None]) -> None:
+        try:
+            whole, lines, size = _measure(path)
+            with path.open("rb") as file:
+                for record in read_records(itertools.islice(lines_of(file), lines), self.torn.append):
+                    if record.end is not None:
+                        keep(record)
+        except RecordError as error:
+            raise RecorderError(f"{path} is not a record to go on with ({error}): name another file") from None
+        self.dropped = size - whole
+        if self.dropped:
+            os.ftruncate(self._file, whole)
+
+
+class SideFile:
+    """The plies of the match that one worker plays, line by line. The worker holds a lock on it while it writes.
+
+    Each match gets a new file, which takes over the name. So a reader that has the file of a match open reads it to
+    the end of the match, also after the next match has begun.
+    """
+
+    def __init__(self, record: str, number: int) -> None:
+        self._path = Path(live_path(record, number))
+        self._file: int | None = None
+
+    def begin(self) -> int | None:
+        """A descriptor for the next match, valid until the next call; None if there can be no file."""
+        self.close()
+        with contextlib.suppress(OSError):  # a match is played and recorded without it, too
+            self._file = open_new(self._path)
+        return self._file
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _open(path: Path) -> int:
+    try:
+        file = open_to_append(path)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise RecorderError(
+                f"{path} is no regular file: a record is appended to and read again; name another file",
+                code="not-regular",
+            )
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RecorderError(f"{path} is being written by another process: wait for it or name another file") from None
+    except OSError as error:
+        raise RecorderError(f"cannot write the record {path}: {error.strerror}; name another file") from None
+    return file
+
+
+def _measure(path: Path) -> tuple[int, int, int]:
+    """(bytes up to the end of the last finished match, whole lines, bytes in all). Raises RecordError.
+
+    A last line without LF is the rest of a write before a crash, which the caller truncates. A file of such a line
+    alone may be no record: RecordError.
+    """
+    whole = size = lines = 0
+    begun = False
+    with path.open("rb") as file:
+        for line in lines_of(file):
+            size += len(line)
+            if line.endswith(b"\n"):
+                lines += 1
+                begun = begun or line != b"\n"
+                whole = size if _END in line else whole
+            elif not begun and not line.startswith(b'{"bots":'):
+                raise RecordError("line 1: not a line of a record")
+    return whole, lines, size
+
+
+# -- the record of one match while it is played ----------------------------------------------------------------------
+
+
+class RecordWriter:
+    """`live`: a descriptor that each line is written to at once, or None. `kept`: what its file holds already, of a
+    match that is resumed: lines already in the file are not rewritten, so that a second crash loses none and the file
+    only grows.
+    """
+
+    def __init__(self, live: int | None, kept: bytes = b"") -> None:
+        self.events: list[Event] = []
+        self.lines: list[bytes] = []
+        self._chain = Chain()
+        self._live = live
+        self._kept, self._same = kept, 0  # bytes of it that came again
+
+    def emit(self, event: Event) -> None:
+        """Keep the event and its line; write it to the side file without waiting for the disk."""
+        line = self._chain.line(event)
+        self.events.append(event)
+        self.lines.append(line)
+        if self._kept and self._comes_again(line):
+            return
+        if self._live is not None:
+            try:
+                whole = os.write(self._live, line) == len(line)
+            except OSError:
+                whole = False
+            if not whole:  # spectators see no more of this match; its record is complete
+                self._live = None
+
+    def _comes_again(self, line: bytes) -> bool:
+        """Whether it is what the file holds there; otherwise what the file holds from there on is gone."""
+        if self._kept.startswith(line, self._same):
+            self._same += len(line)
+            return True
+        self._kept = b""
+        if self._live is not None:
+            os.ftruncate(self._live, self._same)
+        return False
+
+    def record(self) -> Record:
+        start, *plies, end = self.events
+        assert isinstance(start, MatchStarted) and isinstance(end, MatchEnded)
+        return Record(start, tuple(ply for ply in plies if isinstance(ply, MovePlayed)), end)

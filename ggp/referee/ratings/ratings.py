@@ -1,0 +1,250 @@
+"""Ratings of a pool in Elo: the fit with error bars, the distances to the next bot, and where the model misfits."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.referee.ratings.bradley_terry import DAVIDSON, NO_TIES, Counts, Fit, Floats, Ints, OutcomeModel, Priors, fit
+from ggp.referee.ratings.scale import ELO
+from ggp.referee.ratings.sprt import phi
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much stronger one bot is than another: Elo, standard error, LOS = Φ(elo / se)."""
+
+    elo: float
+    se: float
+    los: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A bot's line. `elo` and `se` are those of `Ratings.scale`: `se` is the error of this very `elo`, 0 of an anchor.
+
+    `next` is the difference to the next lower bot, None for the last.
+    """
+
+    name: str
+    elo: float
+    se: float
+    games: int
+    score: float
+    next: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairMisfit:
+    """An ordered pair's games: points of the first, points expected, and the deviance 2·Σ n·ln(n / expected n)."""
+
+    first: str
+    second: str
+    games: float
+    score: float
+    expected: float
+    deviance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitness:
+    """The numbers of PairMisfit of all ordered pairs that met, in the order of `counts.played`."""
+
+    games: Floats
+    points: Floats
+    expected: Floats
+    deviance: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """The ratings of a pool, Elo, in the order of `counts.names`. `fitted` is what a later `rate` may start from."""
+
+    counts: Counts
+    model: OutcomeModel
+    anchors: Mapping[str, float]
+    fitted: Fit
+    elo: Floats
+
+    @property
+    def advantage(self) -> float:
+        """What sitting first is worth, Elo."""
+        return self.fitted.advantage * ELO
+
+    @property
+    def advantage_se(self) -> float:
+        """0 if it is fixed."""
+        size = len(self.elo)
+        return math.sqrt(self.fitted.covariance[size, size]) * ELO if self.fitted.with_advantage else 0.0
+
+    @property
+    def tie(self) -> float:
+        """ν of Davidson, δ of Rao and Kupper; 0: there are no ties."""
+        return math.exp(self.fitted.t) if self.fitted.t > NO_TIES else 0.0
+
+    def difference(self, one: str, other: str) -> Difference:
+        """Between any two bots; also between an anchor and its unpinned twin, an entry of its own."""
+        names = self.counts.names
+        return self._difference(names.index(one), names.index(other), self._unshifted(), self._held())
+
+    def drifts(self, twin: str, anchor: str, sigmas: float = 3.0) -> bool:
+        """Whether an anchor's unpinned twin has left it: the scale of the pool moves, or the anchor has changed.
+
+        A twin is not pinned and never meets its anchor; both play the rest of the pool.
+        """
+        apart = self.difference(twin, anchor)
+        return abs(apart.elo) > sigmas * apart.se
+
+    def scale(self, among: Collection[str] | None = None) -> tuple[Floats, Floats]:
+        """Elo as it is printed and the standard error of each number, in the order of `counts.names`.
+
+        With anchors: an anchor has its given rating and no error, and the others have the mean and the error that
+        they have if all anchors are exactly there (the conditional normal distribution). Without: 0 is the mean of
+        the bots that have a game, of all or of those `among` them, and the error is of the difference to that mean.
+        """
+        size, elo = len(self.counts.names), self._unshifted()
+        covariance = self.fitted.covariance[:size, :size]
+        variance = covariance.diagonal().copy()
+        if held := self._held():
+            towards = covariance[held]
+            variance -= (towards * np.linalg.solve(towards[:, held], towards)).sum(axis=0)
+            variance[held] = 0
+        else:
+            weights = self._mean_weights(among)
+            towards = covariance @ weights
+            variance += weights @ towards - 2 * towards
+            elo = elo - weights @ elo
+        return elo, np.sqrt(np.maximum(variance, 0)) * ELO
+
+    def standings(self, among: Collection[str] | None = None) -> list[Standing]:
+        """Best first, on the scale of `among`. `next` is the next lower bot of all, or of those `among` them."""
+        names, games, scores = self.counts.names, self.counts.games, self.counts.scores
+        (elo, errors), held, unshifted = self.scale(among), self._held(), self._unshifted()
+        order = sorted(range(len(elo)), key=lambda index: (-elo[index], names[index]))
+        lower: list[int | None] = []  # the worst first
+        below: int | None = None
+        for bot in reversed(order):
+            lower.append(below)
+            if among is None or names[bot] in among:
+                below = bot
+        return [
+            Standing(
+                names[bot],
+                float(elo[bot]),
+                float(errors[bot]),
+                int(games[bot]),
+                float(scores[bot]),
+                self._difference(bot, next, unshifted, held) if next is not None else None,
+            )
+            for bot, next in zip(order, reversed(lower), strict=True)
+        ]
+
+    def deviance(self) -> float:
+        """Of all ordered pairs that met."""
+        return math.fsum(self._fitness().deviance.tolist())
+
+    def misfits(self, most: int | None = None) -> list[PairMisfit]:
+        """The ordered pairs that met, the worst fit first: all, or the first `most`."""
+        played, names, fitness = self.counts.played, self.counts.names, self._fitness()
+        return [
+            PairMisfit(
+                names[played.first[pair]],
+                names[played.second[pair]],
+                float(fitness.games[pair]),
+                float(fitness.points[pair]),
+                float(fitness.expected[pair]),
+                float(fitness.deviance[pair]),
+            )
+            for pair in _greatest(fitness.deviance, most).tolist()
+        ]
+
+    def degrees_of_freedom(self) -> int:
+        """Of the sum of all deviances: free shares of all pairs less the parameters; at least 0."""
+        outcomes = 2 if self.tie else 1
+        parameters = len(self.elo) - 1 + self.fitted.with_advantage + (outcomes - 1)
+        return max(0, outcomes * len(self.counts.played.first) - parameters)
+
+    def _fitness(self) -> _Fitness:
+        played = self.counts.played
+        games, theta = played.games, self.elo / ELO
+        x = theta[played.first] - theta[played.second] + self.fitted.advantage
+        shares = self.model.probabilities(x, self.fitted.t)
+        deviance = np.zeros_like(x)
+        for count, share in zip((played.wins, played.ties, played.losses), shares, strict=True):
+            met = count > 0
+            deviance[met] += 2 * count[met] * np.log(count[met] / (games[met] * share[met]))
+        expected = games * (shares[0] + shares[1] / 2)
+        return _Fitness(games, played.wins + played.ties / 2, expected, np.maximum(deviance, 0.0))
+
+    def _held(self) -> list[int]:
+        """The places of the anchors."""
+        return [self.counts.names.index(name) for name in self.anchors]
+
+    def _unshifted(self) -> Floats:
+        """The ratings of the fit; with anchors, those that follow if every anchor is exactly where it is held."""
+        held = self._held()
+        if not held:
+            return self.elo
+        towards, given = self.fitted.covariance[held, : len(self.elo)], np.array(list(self.anchors.values()))
+        elo = self.elo + np.linalg.solve(towards[:, held], given - self.elo[held]) @ towards
+        elo[held] = given
+        return elo
+
+    def _difference(self, one: int, other: int, elo: Floats, held: list[int]) -> Difference:
+        """`held` are the places of the anchors: the difference of two of them is known."""
+        gap, variance = float(elo[one] - elo[other]), 0.0
+        if one not in held or other not in held:
+            covariance = self.fitted.covariance
+            apart = covariance[one] - covariance[other]
+            variance = float(apart[one] - apart[other])
+            if held:
+                towards = np.linalg.solve(covariance[np.ix_(held, held)], apart[held])
+                variance -= float(apart[held] @ towards)
+        if variance <= 0:
+            return Difference(gap, 0.0, 0.5 if gap == 0 else float(gap > 0))
+        se = math.sqrt(variance) * ELO
+        return Difference(gap, se, phi(gap / se))
+
+    def _mean_weights(self, among: Collection[str] | None) -> Floats:
+        """Equal weights for the bots that have a game; for all where none has one."""
+        names, counts = self.counts.names, self.counts
+        chosen = np.array([among is None or name in among for name in names])
+        met = counts.games > 0
+        if (chosen & met).any():
+            chosen &= met
+        elif not chosen.any():
+            chosen[:] = True
+        return np.asarray(chosen / chosen.sum(), dtype=np.float64)
+
+
+def rate(
+    counts: Counts,
+    model: OutcomeModel = DAVIDSON,
+    priors: Priors | None = None,
+    advantage: bool = True,
+    start: Ratings | None = None,
+) -> Ratings:
+    """Rate a pool. `advantage` False: sitting first is worth nothing. `start`: ratings of before, to refit quickly.
+
+    CountsError if there are fewer than two bots, or if a rating is infinite (only without prior): it names the bot.
+    """
+    priors = priors or Priors()
+    before = start.fitted if start is not None and start.counts.names == counts.names else None
+    found = fit(counts, model, priors, advantage, before)
+    return Ratings(counts, model, dict(priors.anchors), found, found.theta * ELO)
+
+
+def worths(ratings: Ratings) -> Sequence[float]:
+    """Bradley-Terry worths e^θ, of sum 1."""
+    worth = np.exp(ratings.elo / ELO - (ratings.elo / ELO).max())
+    return [float(value) for value in worth / worth.sum()]
+
+
+def _greatest(values: Floats, most: int | None) -> Ints:
+    """The indices of the greatest values, falling; of equal ones the first comes first. Sorts no more than it must."""
+    here = np.arange(len(values))
+    if most is not None and most < len(values):
+        least = np.partition(values, len(values) - most)[len(values) - most] if most else math.inf
+        here = np.flatnonzero(values >= least)
+    return here[np.argsort(-values[here], kind="stable")][:most]

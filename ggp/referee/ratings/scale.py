@@ -1,0 +1,79 @@
+"""What ratings and effects mean: points that they let expect, and their text forms. Imports no numpy."""
+
+import math
+from collections.abc import Mapping
+
+from ggp.referee.ratings.sprt import Effect, Estimate
+
+ELO = 400 / math.log(10)  # Elo in one natural unit
+MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
+Z95 = 1.96  # standard errors of half a 95 % interval
+
+
+def expected_share(model: str, elo: float, tie: float) -> float:
+    """Of the points of a game, by the difference in Elo, the first seat's advantage included, and the model's parameter
+    of ties. The formulas are those of bradley_terry."""
+    if elo < 0:
+        return 1 - expected_share(model, -elo, tie)
+    lower = math.exp(-elo / ELO)
+    if model == "davidson":
+        tied = tie * math.sqrt(lower)
+        return (1 + tied / 2) / (1 + tied + lower)
+    shift = math.exp(tie)
+    return (1 + 1 / (1 + lower * shift) - lower / (lower + shift)) / 2
+
+
+def half(se: float | None, digits: int = 1) -> str:
+    """Half of the 95 % interval; "" for an anchor, which is held and has no error."""
+    return f"{Z95 * se:.{digits}f}" if se else ""
+
+
+def zero(anchors: Mapping[str, float], here: bool = True) -> str:
+    """The meaning of zero: `anchors` by name with their ratings. `here`: the bots are in the table above."""
+    if not anchors:
+        return "the mean of these bots" if here else "the mean of the bots in the standings"
+    if len(anchors) > 1:
+        return f"set by the anchors {', '.join(f'{name} = {elo:g}' for name, elo in anchors.items())}"
+    ((name, elo),) = anchors.items()
+    return f"{abs(elo):g} Elo {'below' if elo > 0 else 'above'} the anchor {name}" if elo else f"the anchor {name}"
+
+
+def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = True) -> str:
+    """The line under a table of ratings. `idle`: some of the bots have no game; they do not move the mean."""
+    if len(anchors) > 1:
+        return f"zero is {zero(anchors)}; ± is 95 %, with the anchors taken as exact"
+    to, which = ("the anchor", "") if anchors else ("that mean", " that have a game" * idle)
+    return f"zero is {zero(anchors, here)}{which}; ± is 95 %, of the difference to {to}"
+
+
+def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:
+    """`12 ± 34`, `700 (300 to 1500)`, of a clean sweep `> 300` or `< -300`, "" without games. `sign`: "" or "+"."""
+    low, high = (None if end is None else f"{end:z.{digits}f}" for end in (found.elo_low, found.elo_high))
+    if found.elo is None:
+        return f"> {low}" if low is not None else f"< {high}" if high is not None else ""
+    elo = f"{found.elo:{sign}z.{digits}f}"
+    return f"{elo} ({low} to {high})" if found.elo_error is None else f"{elo} ± {found.elo_error:.{digits}f}"
+
+
+def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> str:
+    """`12 (3 to 20, median-unbiased)`, or "" if the record gives none."""
+    if estimate is None or estimate.elo is None:
+        return ""
+    low, high = (None if end is None else f"{end:z.{digits}f}" for end in (estimate.low, estimate.high))
+    if low is not None and high is not None:
+        ends = f"{low} to {high}, "
+    else:
+        ends = f"above {low}, " if low is not None else f"below {high}, " if high is not None else ""
+    return f"{estimate.elo:{sign}z.{digits}f} ({ends}median-unbiased)"
+
+
+def effect_lines(found: Effect, digits: int, column: int) -> list[str]:
+    """Elo, nElo and LOS that the record has, a line each; numbers begin in this column."""
+    lines = []
+    if elo := in_elo(found, digits):
+        lines.append(f"{'Elo':{column}}{elo} (95 %{', one-sided' if found.elo is None else ''})")
+    if found.nelo is not None and found.nelo_error is not None:
+        lines.append(f"{'nElo':{column}}{found.nelo:z.{digits}f} ± {found.nelo_error:.{digits}f}")
+    if found.los is not None:
+        lines.append(f"{'LOS':{column}}{found.los:.2%}")
+    return lines

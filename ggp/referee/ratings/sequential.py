@@ -1,0 +1,89 @@
+"""A sequential test as it is played: it reads pairs in the order of the schedule, and the first crossing decides.
+
+Results may arrive in any order; a result is read when none before it is missing, and results after the stop are
+ignored. ggp.referee.ratings.sprt has the statistics.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ggp.referee.ratings.scale import after_stop, in_elo
+from ggp.referee.ratings.sprt import Hypotheses, Verdict, judge, log_likelihood_ratio
+
+
+class PlayedPair(NamedTuple):
+    """What the new version made of a pair: `points`, 0 to 4 halves, and each game, 0, 1 or 2 for loss, tie or win."""
+
+    points: int
+    games: Sequence[int]
+
+
+@dataclass
+class SequentialTest:
+    """Of a new version against an old one.
+
+    `penta`: pairs that were read and count, by the points of the new version, 0 to 2 in halves; `games`: its losses,
+    ties and wins.
+    """
+
+    hypotheses: Hypotheses
+    penta: list[int] = field(default_factory=lambda: [0] * 5)
+    games: list[int] = field(default_factory=lambda: [0] * 3)
+    llr: float = 0.0  # as of the last result that was judged
+    accepted: str = ""  # H0 or H1, once the test has stopped
+    _expected: deque[int] = field(default_factory=deque)
+    _known: dict[int, PlayedPair | None] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> list[int]:
+        """What the verdict is on: games for the model bayes, else pairs; worst for the new version first."""
+        return self.games if self.hypotheses.model == "bayes" else self.penta
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were read and count."""
+        return sum(self.penta)
+
+    def expect(self, numbers: Iterable[int]) -> None:
+        """Pairs that will be played, in order."""
+        self._expected.extend(numbers)
+
+    def offer(self, number: int, played: PlayedPair | None, decides: bool = True) -> None:
+        """An expected pair; None: it will have no result. Not `decides`: it is known not to be the stop."""
+        self._known[number] = played
+        while self._expected and self._expected[0] in self._known:
+            self._read(self._known.pop(self._expected.popleft()), decides)
+
+    def verdict(self, over: bool = False) -> Verdict:
+        """On what was read; `over`: no more will be played, so an open test is inconclusive."""
+        return judge(self.counts, self.hypotheses, sum(self.counts) if over else None)
+
+    def _read(self, played: PlayedPair | None, decides: bool) -> None:
+        if self.accepted or played is None:
+            return
+        self.penta[played.points] += 1
+        for cell in played.games:
+            self.games[cell] += 1
+        if not decides:
+            return
+        self.llr = log_likelihood_ratio(self.counts, self.hypotheses)
+        if self.llr >= self.hypotheses.upper:
+            self.accepted = "H1"
+        elif self.llr <= self.hypotheses.lower:
+            self.accepted = "H0"
+
+
+def in_words(verdict: Verdict) -> str:
+    """One line: the decision, its evidence, and the size of the effect."""
+    open_or_given_up = {"continue": "not decided yet", "inconclusive": "inconclusive"}
+    words = [
+        open_or_given_up.get(verdict.state, f"{verdict.state} is accepted"),
+        f"LLR {verdict.llr:.2f} of {verdict.lower:.2f} … {verdict.upper:.2f}",
+        f"{verdict.games} games",
+    ]
+    estimate = None if verdict.state == "continue" else verdict.estimate
+    if elo := after_stop(estimate, sign="+") or in_elo(verdict, sign="+"):
+        words.append(f"Elo {elo}")
+    return ", ".join(words)

@@ -1,0 +1,337 @@
+"""Reads files of records for the commands that go through them, and starts the engine that plays them again."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import click
+
+from ggp.protocol.drawing.scene import clean
+from ggp.protocol.records import (
+    MAX_RECORD_LINE,
+    MatchEnded,
+    Record,
+    RecordError,
+    RecordReader,
+    read_records,
+)
+from ggp.protocol.safe_files import NEW, is_private_folder, replace_file
+
+
+def records_in(
+    file: Path,
+    skipped: Callable[[str], None],
+    unfinished: bool = False,
+    damaged: Callable[[str], None] | None = None,
+) -> Iterator[Record]:
+    """Every finished match of the file, read a line at a time; `skipped` is called for each that was cut off.
+
+    With `unfinished` those come, too. The file `-` is standard input. A record that was changed since it was written
+    raises ClickException; with `damaged`, that gets the reason instead, and reading goes on with the next match.
+    """
+    tell = damaged and (lambda reason: damaged(_not_whole(file, reason)))
+    half: list[str] = []
+    try:
+        with _open(file) as lines:
+            for record in read_records(lines_of(lines), half.append, tell):
+                if record.end is not None or unfinished:
+                    yield record
+                else:
+                    skipped("; ".join([f"{clean(record.start.match)}: {len(record.plies)} plies and no end", *half]))
+                    half.clear()
+            for piece in half:
+                skipped(piece)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror}") from None
+    except RecordError as error:
+        raise click.ClickException(_not_whole(file, str(error))) from None
+
+
+def _not_whole(file: Path, reason: str) -> str:
+    return f"{file} is not a whole record: {clean(reason)}"
+
+
+def _open(file: Path) -> BinaryIO:
+    if str(file) == "-":
+        return sys.stdin.buffer
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise click.ClickException(f"cannot read {file}: it is no regular file")
+    return file.open("rb")
+
+
+# -- Matches that are being played, read from the side files that workers write.
+
+
+MAX_LIVE = 64 * 1024 * 1024  # bytes of a side file that are read
+_SQLITE = "sqlite:///"
+
+
+class LiveHead(NamedTuple):
+    """A match under way: what its start says, and how many plies were played when it was looked at."""
+
+    match: str
+    game: str
+    options: dict[str, str]
+    bots: tuple[str, str]  # by seat
+    control: str
+    started: str  # UTC, ISO 8601
+    ply: int
+
+
+def running(base: str) -> list[LiveHead]:
+    """The matches that are being played now, oldest first; [] if there are none, never an error.
+
+    `base` is the path of a record (`ggp match --record`), or live_base of a ladder's store. Each call reads the side
+    files, a few kilobytes a worker: ask once a second, not once a ply. Matches on a cluster's workers are not among
+    them.
+    """
+    return sorted(map(head, playing(base)), key=lambda head: head.started)
+
+
+def playing(base: str) -> list[Record]:
+    """The same, as far as they were played."""
+    return LiveMatches(base).playing()
+
+
+def head(record: Record) -> LiveHead:
+    """What there is to say of a match in a list."""
+    start = record.start
+    first, second = (bot.name for bot in start.bots)
+    plies = len(record.plies)
+    return LiveHead(start.match, start.game, dict(start.options), (first, second), start.time, start.started, plies)
+
+
+class LiveMatch:
+    """The side file of one match, open: a worker begins a new file for its next match, so this one stays readable to
+    the last event, also when its name is another match's or gone. Any thread may call it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._lock = file, threading.Lock()
+        self._at = 0  # bytes that were read
+        self._reader = RecordReader()
+        self._record: Record | None = None
+
+    def read(self) -> Record | None:
+        """The match as far as it was played, without a line that is being written; None if no start can be read.
+
+        Only what came since the last call is read; the record is the same object if nothing did.
+        """
+        with self._lock:
+            try:
+                size = os.fstat(self._file.fileno()).st_size
+                if size < self._at:
+                    self._at, self._reader, self._record = 0, RecordReader(), None
+                if self._at < size <= MAX_LIVE and (self._record is None or self._record.end is None):
+                    self._read_on(os.pread(self._file.fileno(), size - self._at, self._at))
+            except (OSError, RecordError):
+                return None
+            return self._record
+
+    def _read_on(self, data: bytes) -> None:
+        *lines, _ = data.split(b"\n")
+        for line in lines:
+            if line.strip():
+                self._reader.read(line)
+            self._at += len(line) + 1
+            if self._reader.events and isinstance(self._reader.events[-1], MatchEnded):
+                break  # what comes behind it is no part of this match
+        if self._reader.events:
+            self._record = self._reader.record
+
+    def idle(self) -> int:
+        """ms since its last event."""
+        try:
+            return max(0, int(1000 * (time.time() - os.fstat(self._file.fileno()).st_mtime)))
+        except OSError:
+            return 0
+
+    def playing(self) -> bool:
+        """Whether a worker still plays it."""
+        with self._lock:  # threads share the open file, and with it what it has locked
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pass
+            except OSError:
+                return False
+            else:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+                return False
+        record = self.read()
+        return record is not None and record.end is None
+
+    def is_at(self, path: Path) -> bool:
+        """Whether the file with this name is its file. Raises OSError."""
+        return os.path.samestat(path.stat(), os.fstat(self._file.fileno()))
+
+
+class LiveMatches:
+    """The side files beside a record (or live_base of a store), each open and read once, however often it is asked
+    for. Any thread may call it."""
+
+    def __init__(self, base: str) -> None:
+        self._base, self._lock = base, threading.Lock()
+        self._files: dict[Path, LiveMatch] = {}
+        self._by_key: dict[str, tuple[Path, LiveMatch]] = {}  # as they were at the last search
+
+    def playing(self) -> list[Record]:
+        """The matches that are being played now, as far as they were played, by the numbers of their workers."""
+        return [record for live in self._all() if live.playing() and (record := live.read())]
+
+    def find(self, key: str) -> LiveMatch | None:
+        """The match with that name, if its side file is there; "" is any that is being played.
+
+        A match that ended or was dropped is found, too, until its worker begins the next match.
+        """
+        with self._lock:
+            path, live = self._by_key.get(key, (None, None))
+            if path and live and _key(live) == key and self._at(path) is live:
+                return live
+        matches = self._all()
+        if not key:
+            return next((live for live in matches if live.playing()), None)
+        with self._lock:
+            self._by_key = {_key(live) or "": (path, live) for path, live in reversed(self._files.items())}
+            return self._by_key.get(key, (None, None))[1]
+
+    def _all(self) -> list[LiveMatch]:
+        """Those that can be opened, by number."""
+        with self._lock:
+            self._files = {path: live for path in side_files(self._base) if (live := self._at(path)) is not None}
+            return list(self._files.values())
+
+    def _at(self, path: Path) -> LiveMatch | None:
+        try:
+            if (known := self._files.get(path)) is not None and known.is_at(path):
+                return known
+            return LiveMatch(os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb"))
+        except OSError:
+            return None
+
+
+def _key(live: LiveMatch) -> str | None:
+    record = live.read()
+    return record.start.match if record else None
+
+
+def find_live(base: str, key: str) -> LiveMatch | None:
+    """See LiveMatches.find."""
+    return LiveMatches(base).find(key)
+
+
+def live_base(url: str) -> str:
+    """Where the workers of a ladder with this store (a URL of SQLAlchemy) write their side files: beside an SQLite
+    file, else in live_folder, which this makes; "" if that is not this user's alone, because finished matches are
+    also read from there."""
+    if url.startswith(_SQLITE):
+        return url.removeprefix(_SQLITE)
+    folder = live_folder()
+    with contextlib.suppress(OSError):
+        folder.mkdir(0o700)
+    return str(folder / hashlib.sha256(url.encode()).hexdigest()[:16]) if is_private_folder(folder) else ""
+
+
+def live_folder() -> Path:
+    """The folder of this user for the side files of stores that are not files."""
+    return Path(tempfile.gettempdir()) / f"ggp-live-{os.geteuid()}"
+
+
+_MAX_SIDE_FILE = 256 * 1024 * 1024  # bytes that are read
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a record, each cut where it is longer than a line of a record may be."""
+    return iter(lambda: file.readline(MAX_RECORD_LINE + 2), b"")
+
+
+def live_path(record: str, number: int) -> str:
+    """The side file next to a record that worker `number` (from 1) writes its live plies to."""
+    return f"{record}.live-{number}"
+
+
+def done_path(record: str, number: int) -> str:
+    """The file next to a record, or to what stands for it, that worker `number` (from 1) keeps the matches in which it
+    has finished and not handed over."""
+    return f"{record}.done-{number}"
+
+
+def left_path(record: str) -> str:
+    """The file next to a record that keeps interrupted matches from when a run takes them up until it ends."""
+    return f"{record}.left"
+
+
+def side_files(record: str) -> list[Path]:
+    """Those that are there, by number; a worker that has begun no match has none."""
+    return [path for _, path in sorted(_numbered(record, live_path)) if not path.name.endswith(NEW)]
+
+
+def interrupted(record: str) -> dict[str, Record]:
+    """The matches that workers which were killed had begun, or finished and not handed over, by key.
+
+    Where several files hold a match, as far as any of them has it.
+    """
+    found: dict[str, Record] = {}
+    done = (path for _, path in sorted(_numbered(record, done_path)))
+    for path in [*side_files(record), *done, *([Path(left_path(record))] if _can_be_path(record) else [])]:
+        try:
+            with path.open("rb") as file:
+                lines = [line for line in file.read(_MAX_SIDE_FILE).splitlines(keepends=True) if line.endswith(b"\n")]
+            for one in read_records(lines):
+                known = found.setdefault(one.start.match, one)
+                if (one.end is not None, len(one.plies)) > (known.end is not None, len(known.plies)):
+                    found[one.start.match] = one
+        except (OSError, RecordError):  # half of a match that was just being begun
+            continue
+    return found
+
+
+def take_interrupted(record: str) -> dict[str, Record]:
+    """The same, for a run that begins: workers use the names of the side files again.
+
+    A file of its own keeps the matches until remove_side_files, because this run may be killed before it has come as
+    far in them; a bot could otherwise have a match start again by killing two runs.
+    """
+    found = interrupted(record)
+    if found:
+        with contextlib.suppress(OSError):  # without room for it they are taken up all the same
+            replace_file(Path(left_path(record)), b"".join(one.lines() for one in found.values()), 0o600)
+    _remove_numbered(record)
+    return found
+
+
+def remove_side_files(record: str) -> None:
+    """Also those that a worker was about to make when it was killed."""
+    _remove_numbered(record)
+    if _can_be_path(record):
+        with contextlib.suppress(OSError):
+            Path(left_path(record)).unlink()
+
+
+def _remove_numbered(record: str) -> None:
+    for path_of in (live_path, done_path):
+        for _, path in _numbered(record, path_of):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _can_be_path(record: str) -> bool:
+    return bool(record) and "\0" not in record
+
+
+def _numbered(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple[int, Path]]:
+    if not _can_be_path(record):
+        return
+    stem = Path(path_of(record, 0)).name.removesuffix("0")
+    with contextlib.suppress(OSError):
+        for path in list(Path(record).parent.iterdir()):
+            number = path.name.removeprefix(stem).removesuffix(NEW)
+            if path.name.startswith(stem) and number.isdecimal():
+                yield int(number), path

@@ -1,0 +1,78 @@
+"""Levels of the sandbox, as promises: what a level keeps a program from, whatever the mechanism."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ggp.protocol.errors import Problem
+
+Level = Literal["none", "default", "strict"]
+LEVELS: tuple[Level, Level, Level] = ("none", "default", "strict")
+NONE, DEFAULT, STRICT = LEVELS
+PROPERTIES = ("files", "network", "other processes", "process count", "memory", "disk", "idle turn", "clean end")
+OPENED = ("network", "gpu", "ponder")  # by one word of `allow`; `read:/path` and `variable:NAME` are the others
+READ, VARIABLE = "read:", "variable:"
+MEMORY, PROCESSES, SCRATCH = 1024, 64, 64
+LEAST_MEMORY = 16
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class SandboxError(Problem, ValueError):
+    """A sandbox that cannot be had, or words that are none; str() is one line that names the remedy."""
+
+    code = "bad-sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What is asked for one program. The limits are of real memory and a folder in MiB, and of processes and threads.
+
+    `files`: what it may read beside the system's and what `allow` names: its program, its script and their folder.
+    `private`: what it never reads, though it may lie in such a folder: the store, the record, keys.
+    """
+
+    level: Level = NONE
+    allow: tuple[str, ...] = ()
+    memory: int = MEMORY
+    processes: int = PROCESSES
+    scratch: int = SCRATCH
+    files: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """The paths that `allow` opens."""
+        return tuple(word.removeprefix(READ) for word in self.allow if word.startswith(READ))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of our environment that `allow` keeps."""
+        return tuple(word.removeprefix(VARIABLE) for word in self.allow if word.startswith(VARIABLE))
+
+    def __str__(self) -> str:
+        """As a record has it: the level, what is opened, the limits that are not the usual ones."""
+        limits = [
+            f"{name} {here} MiB".removesuffix(" MiB" if name == "processes" else "")
+            for name, here, usual in (
+                ("memory", self.memory, MEMORY),
+                ("processes", self.processes, PROCESSES),
+                ("scratch", self.scratch, SCRATCH),
+            )
+            if here != usual
+        ]
+        return "; ".join(filter(None, [self.level, f"allow {', '.join(self.allow)}" if self.allow else "", *limits]))
+
+
+def read_allow(words: Iterable[str]) -> tuple[str, ...]:
+    """The words of `allow`, each once. Raises SandboxError."""
+    for word in words:
+        path, variable = word.removeprefix(READ), word.removeprefix(VARIABLE)
+        if word in OPENED or (word != variable and _VARIABLE.fullmatch(variable)):
+            continue
+        if word == path or "\0" in path:
+            ways = f"{', '.join(OPENED)}, {READ}/path or {VARIABLE}NAME"
+            raise SandboxError(f"allow {word[:80]!r} is none of {ways}", code="unknown-property")
+        if not path.startswith("/") or path.rstrip("/") == "":
+            raise SandboxError(f"allow {word[:80]!r}: write a path from the root, and not the root itself")
+    return tuple(dict.fromkeys(words))

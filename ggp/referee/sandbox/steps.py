@@ -1,0 +1,197 @@
+"""What the guard is to do, as lists of its steps: namespaces, a root of its own, users, Landlock, seccomp, limits."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS = 0x20000, 0x8000000, 0x10000000, 0x20000000
+SCRATCH = "/tmp"  # in a root of its own
+_FSIZE, _CORE, _NPROC, _NOFILE, _AS, _NICE, _RTPRIO = 1, 4, 6, 7, 9, 13, 14  # <asm/resource.h>
+_DESCRIPTORS = 1024
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix", "/gnu")
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+_MOST_CHILDREN = 1000  # entries of a folder that others than its owner cannot enter
+_NODES = 10_000  # files of the scratch folder
+
+
+def namespaces(user: bool) -> list[str]:
+    """Of processes, mounts and messages; `user`: as an ordinary user, who becomes its own again."""
+    flags = NEW_MOUNTS | NEW_PIDS | NEW_IPC | (NEW_USER if user else 0)
+    steps = ["unshare", str(flags)]
+    if user:
+        uid, gid = os.geteuid(), os.getegid()
+        steps += ["map", f"{uid or 65534} {uid} 1", f"{gid or 65534} {gid} 1"]
+    return steps
+
+
+def limits(scratch: int, processes: int) -> list[str]:
+    """Of single processes: `scratch`, bytes of a file; `processes` where the kernel counts them by user, else 0."""
+    steps = ["limit", str(_FSIZE), str(scratch), "limit", str(_CORE), "0", "limit", str(_NOFILE), str(_DESCRIPTORS)]
+    steps += ["limit", str(_NICE), "0", "limit", str(_RTPRIO), "0"]
+    return steps + (["limit", str(_NPROC), str(processes)] if processes else [])
+
+
+def plain_limits(memory: int) -> list[str]:
+    """No core files; MiB of address space, 0 for no limit."""
+    return ["limit", str(_CORE), "0", *(["limit", str(_AS), str(memory << 20)] if memory else [])]
+
+
+def new_root(
+    read: Iterable[str], write: str, size: int, uid: int | None, gpu: bool, settings: bool = True
+) -> list[str]:
+    """A root with the system, what is to be read, a scratch folder of so many bytes, and `write`, "" for none.
+
+    `uid`: of the user that it becomes; None: it stays what it is. `settings`: it cannot read more of them than
+    everyone; else only those are shown.
+    """
+    owner = "" if uid is None else f",uid={uid},gid={uid}"
+    binds = _Binds(uid is not None)
+    binds.add_system(_SYSTEM if settings else [folder for folder in _SYSTEM if folder != "/etc"])
+    for path in () if settings else _open_settings():
+        binds.add_system_part(path)
+    steps = ["root", "size=1m,nr_inodes=10000,mode=755", *binds.steps]
+    binds.steps.clear()
+    steps += ["tmpfs", SCRATCH, f"size={size},nr_inodes={_NODES},mode=700{owner}"]
+    for path in sorted(set(read)):
+        binds.add(path)
+    for device in _DEVICES:
+        binds.steps += ["bind", "d", f"/dev/{device}", f"/dev/{device}"]
+    for device in _GRAPHICS if gpu else ():
+        if Path(device).exists():
+            binds.steps += ["bind", "d", device, device]
+    if gpu:
+        binds.add("/sys")
+    steps += [*binds.steps, *_LINKS]
+    if write:
+        steps += ["bind", "w", os.path.realpath(write), write]
+    return [*steps, "proc", "seal"]
+
+
+_LINKS = [
+    *("link", "/proc/self/fd", "/dev/fd", "link", "/proc/self/fd/0", "/dev/stdin"),
+    *("link", "/proc/self/fd/1", "/dev/stdout", "link", "/proc/self/fd/2", "/dev/stderr"),
+    *("link", SCRATCH, "/dev/shm"),
+]
+
+
+class _Binds:
+    """Steps that show parts of the old root at their places in the new one."""
+
+    def __init__(self, other_user: bool) -> None:
+        self.steps = list[str]()
+        self._other_user = other_user
+        self._shown = list[str]()
+
+    def add_system(self, folders: Iterable[str]) -> None:
+        for folder in folders:
+            if os.path.islink(folder):  # noqa: PTH114
+                self.steps += ["link", os.readlink(folder), folder]  # noqa: PTH115
+                self._shown.append(folder)
+            elif os.path.isdir(folder):  # noqa: PTH112
+                self._bind(folder)
+
+    def add_system_part(self, path: str) -> None:
+        self.steps += ["bind", "r", os.path.realpath(path), path]
+        self._shown.append(path)
+
+    def add(self, path: str) -> None:
+        """The path as it is written, and what it leads to."""
+        for one in dict.fromkeys((os.path.normpath(path), os.path.realpath(path))):
+            if not any(one == shown or one.startswith(f"{shown}/") for shown in self._shown):
+                self._bind(one)
+
+    def _bind(self, path: str) -> None:
+        """A folder that its user could not enter is shown by its entries."""
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return
+        if self._other_user and stat.S_ISDIR(status.st_mode) and status.st_mode & 0o005 != 0o005:
+            self.steps += ["mkdir", path]
+            for entry in sorted(os.scandir(path), key=lambda entry: entry.name)[:_MOST_CHILDREN]:
+                if entry.is_file() or entry.is_dir():
+                    self.steps += ["bind", "r", os.path.realpath(entry.path), entry.path]
+        else:
+            self.steps += ["bind", "r", os.path.realpath(path), path]
+        self._shown.append(path)
+
+
+def other_user(uid: int) -> list[str]:
+    return ["user", str(uid), str(uid)]
+
+
+def no_rights() -> list[str]:
+    """Without capabilities, and no program gives it any."""
+    return ["drop", "keep"]
+
+
+def landlock(network: bool, paths: Iterable[tuple[str, str]]) -> list[str]:
+    """`paths`: with the rights that they get, as guard.c has them."""
+    words = [word for rights, path in paths for word in ("path", rights, path)]
+    return ["landlock", "1" if network else "0", *words, "obey"]
+
+
+def root_paths(write: str) -> list[tuple[str, str]]:
+    """For Landlock in a root of its own."""
+    return [("r", "/"), ("d", "/dev"), ("w", SCRATCH), *([("w", write)] if write else [])]
+
+
+def old_root_paths(read: Iterable[str], scratch: str, write: str, gpu: bool) -> list[tuple[str, str]]:
+    """For Landlock where it sees the root of all."""
+    devices = [f"/dev/{name}" for name in _DEVICES] + [device for device in _GRAPHICS if gpu]
+    folders = [folder for folder in _SYSTEM if folder != "/etc"]
+    paths = [("r", path) for path in (*folders, *_open_settings(), "/proc", *(["/sys"] if gpu else []), *read)]
+    real = [("r", os.path.realpath(path)) for path in read]
+    return [*paths, *real, *(("d", device) for device in devices), ("w", scratch), *([("w", write)] if write else [])]
+
+
+@cache
+def _open_settings() -> tuple[str, ...]:
+    """What everyone may read in /etc; a folder of it that holds more is shown by its parts."""
+    return tuple(_open_parts("/etc")[1])
+
+
+def _open_parts(folder: str) -> tuple[bool, list[str]]:
+    """Whether everyone may read all that is in the folder, and what of it, in as few paths as can be."""
+    whole, parts = True, list[str]()
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return False, []
+    for entry in entries:
+        try:
+            mode = entry.stat().st_mode
+        except OSError:  # a link that leads nowhere
+            continue
+        if stat.S_ISDIR(mode) and mode & 0o005 == 0o005 and not entry.is_symlink():
+            all_of, some = _open_parts(entry.path)
+            whole = whole and all_of
+            parts += [entry.path] if all_of else some
+        elif mode & 0o005 == 0o005 or (stat.S_ISREG(mode) and mode & 0o004):
+            parts.append(entry.path)
+        else:
+            whole = False
+    return whole, parts
+
+
+def seccomp(network: bool, spread: bool, our_user: bool = False) -> list[str]:
+    """`our_user`: it could reach the files and processes of our own user in ways that Landlock does not know."""
+    return ["seccomp", str(network | spread << 1 | our_user << 2)]
+
+
+@cache
+def own_folders() -> tuple[str, ...]:
+    """Where this Python and our packages are: built-in bots, and `ggp` in their commands."""
+    return tuple(_outermost([sys.prefix, sys.base_prefix, *sys.modules["ggp"].__path__]))
+
+
+def _outermost(paths: Iterable[str]) -> Iterator[str]:
+    """The paths that are in no other of them."""
+    found = sorted({os.path.normpath(path) for path in paths})
+    for path in found:
+        if not any(path.startswith(f"{other}/") for other in found if other != path):
+            yield path

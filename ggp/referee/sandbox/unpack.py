@@ -1,0 +1,316 @@
+"""Copies what a stranger sent, a folder or a .tar.gz, into a new folder of ours: files, folders and links alone.
+
+Each member is checked by itself, without the filters of tarfile, which Python 3.11.2 does not have. Symbolic links are
+made last, so nothing is written through one, and none of them may end outside.
+"""
+
+import errno
+import gzip
+import hashlib
+import math
+import os
+import stat
+import tarfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Literal
+
+from ggp.protocol.errors import Problem
+
+MOST_FILES = 10_000  # files, folders and links
+MOST_BYTES = 512 << 20  # of all files together
+TOO_MUCH = f"it has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB"
+DEEPEST = 50  # folders in each other: what walks through them may do so by recursion
+ARCHIVES = (".tar.gz", ".tgz")
+HISTORY = frozenset({".git", ".hg", ".svn"})  # of version control: it changes where the source does not
+_MOST_HEADERS = 32 << 20  # bytes of an archive that are no file's content
+_HEADER = 128 << 10  # bytes that are read at a time: a header is shorter
+_PIECE = 64 << 10
+_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)  # no fault of a source
+
+
+class SourceRefused(Problem):
+    """A source that is not used; str() is one line that says what about it has to change."""
+
+    code = "bad-source"
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One entry of a source: its place inside, what it is, and what it holds or leads to."""
+
+    name: str
+    kind: Literal["file", "folder", "link", "hard link"]
+    executable: bool = False
+    changed: float = 0.0  # when, seconds since 1970
+    target: str = ""
+    content: IO[bytes] | None = None
+
+
+def is_archive(path: Path) -> bool:
+    """Whether it is to be unpacked, by its name."""
+    return path.name.endswith(ARCHIVES)
+
+
+def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
+    """Copy the source into this folder, which is empty and ours alone, in so many seconds at most. Raises
+    SourceRefused, and OSError for a full disk.
+
+    Files have mode 0644 or 0755, folders 0755; times lie between 1970 and now.
+    """
+    copy = _Copy(folder, time.monotonic() + seconds)
+    try:
+        if source.is_dir():
+            copy.take(_of_folder(source))
+        else:
+            with source.open("rb") as file, gzip.GzipFile(fileobj=file) as opened:
+                copy.take(_of_archive(opened))
+    except (RecursionError, MemoryError):
+        raise SourceRefused("its headers are too many or too long: pack it again") from None
+    except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, ValueError, OverflowError) as error:
+        raise SourceRefused(f"it is damaged, or no .tar.gz: {str(error)[:100]}") from None
+
+
+class _Copy:
+    """The folder that members are made in."""
+
+    def __init__(self, root: Path, until: float) -> None:
+        self._root, self._until = root, until
+        self._now = time.time()
+        self._bytes = self._files = 0
+
+    def take(self, members: Iterator[_Member]) -> None:
+        """Make all of them. Raises SourceRefused."""
+        hard: list[_Member] = []
+        links: list[_Member] = []
+        for member in members:
+            if member.kind == "folder":
+                self._folder(self._place(member.name), member.name)
+            elif member.kind == "file":
+                self._make(member.name, partial(self._write, member))
+            else:
+                self._place(member.name)
+                (links if member.kind == "link" else hard).append(member)
+                self._count(len(hard) + len(links))
+        for member in hard:
+            self._make(member.name, partial(self._link_hard, member))
+        for member in links:
+            if PurePosixPath(member.target).is_absolute():
+                raise _leads_out(member.name)
+            self._make(member.name, partial(os.symlink, member.target))
+        for member in links:  # by way of other links, too
+            root, end = os.path.realpath(self._root), os.path.realpath(self._root / member.name)
+            if end != root and not end.startswith(f"{root}/"):
+                raise _leads_out(member.name)
+
+    def _make(self, name: str, make: Callable[[Path], None]) -> None:
+        """Raises SourceRefused where the name is taken, or cannot be one."""
+        place = self._place(name)
+        self._files += 1
+        self._count()
+        self._folder(place.parent, name)
+        try:
+            make(place)
+        except FileExistsError:
+            raise SourceRefused(f"{_shown(name)} is in it twice") from None
+        except OSError as error:
+            raise self._cannot(name, error) from None
+
+    def _place(self, name: str) -> Path:
+        """Where a name lies in our folder. Raises SourceRefused where that is outside."""
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise _leads_out(name)
+        if len(path.parts) > DEEPEST:
+            raise SourceRefused(f"{_shown(name)} lies in more than {DEEPEST} folders")
+        return self._root / path
+
+    def _folder(self, place: Path, name: str) -> None:
+        """Make a folder and those that it lies in, none of which may be a link."""
+        path = self._root
+        for part in place.relative_to(self._root).parts:
+            path /= part
+            try:
+                path.mkdir()
+                path.chmod(0o755)
+                self._files += 1
+                self._count()
+            except FileExistsError:
+                if not stat.S_ISDIR(path.lstat().st_mode):
+                    raise SourceRefused(f"{_shown(name)} lies in what is no folder") from None
+            except OSError as error:
+                raise self._cannot(name, error) from None
+
+    def _write(self, member: _Member, place: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(place, flags, 0o600), "wb") as file:
+            while member.content is not None and (piece := member.content.read(_PIECE)):
+                self._bytes += len(piece)
+                self._count()
+                file.write(piece)
+            file.flush()
+            os.fchmod(file.fileno(), 0o755 if member.executable else 0o644)
+            changed = max(0.0, min(self._now, member.changed))
+            os.utime(file.fileno(), (changed, changed))
+
+    def _link_hard(self, member: _Member, place: Path) -> None:
+        before = self._place(member.target)
+        if not before.is_file():  # no symbolic link was made yet
+            raise SourceRefused(f"{_shown(member.name)} is a link to {_shown(member.target)}, which is no file in it")
+        place.hardlink_to(before)
+
+    def _count(self, more: int = 0) -> None:
+        if self._files + more > MOST_FILES or self._bytes > MOST_BYTES:
+            raise SourceRefused(TOO_MUCH)
+        if time.monotonic() > self._until:
+            raise SourceRefused("it takes too long to unpack: allow it more build_time, or pack less")
+
+    def _cannot(self, name: str, error: OSError) -> Exception:
+        return error if error.errno in _OURS else SourceRefused(f"{_shown(name)} cannot be made: {error.strerror}")
+
+
+def _leads_out(name: str) -> SourceRefused:
+    return SourceRefused(f"{_shown(name)} leads out of its folder")
+
+
+def _is_no_file(name: str) -> SourceRefused:
+    return SourceRefused(f"{_shown(name)} is a device or a pipe: leave it out")
+
+
+def _shown(name: str) -> str:
+    name = name.removeprefix("./")
+    return repr(name if len(name) <= 60 else f"{name[:60]}…")
+
+
+# -- the members of a folder -------------------------------------------------------------------------------------------
+
+
+def _of_folder(source: Path) -> Iterator[_Member]:
+    for path, status in _walk(source):
+        name = str(path.relative_to(source))
+        if stat.S_ISDIR(status.st_mode):
+            yield _Member(name, "folder")
+        elif stat.S_ISLNK(status.st_mode):
+            yield _Member(name, "link", target=str(path.readlink()))
+        elif stat.S_ISREG(status.st_mode):
+            with _open_file(path) as file:
+                yield _Member(name, "file", bool(status.st_mode & 0o100), status.st_mtime, content=file)
+        else:
+            raise _is_no_file(name)
+
+
+def files_of(source: Path) -> list[Path]:
+    """The files whose change changes the digest: the archive, or what lies in the folder, as far as it is read."""
+    if not source.is_dir():
+        return [source]
+    files = [source]
+    for path, _ in _walk(source):
+        files.append(path)
+        if len(files) > MOST_FILES:
+            break
+    return files
+
+
+def digest_of(source: Path) -> str:
+    """SHA-256 in hex of an archive, or of the names, kinds and contents in a folder. What will be refused has one, too.
+    Raises OSError where something cannot be read."""
+    found, left = hashlib.sha256(), MOST_BYTES
+    if not source.is_dir():
+        with source.open("rb") as file:
+            _add(found.update, file, left)
+        return found.hexdigest()
+    for count, (path, status) in enumerate(_walk(source)):
+        if count > MOST_FILES or left < 0:
+            break
+        executable = stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o100)
+        said = (str(path.relative_to(source)), stat.S_IFMT(status.st_mode), executable)
+        found.update(repr(said).encode("utf-8", "surrogateescape"))
+        if stat.S_ISLNK(status.st_mode):
+            found.update(os.fsencode(path.readlink()) + b"\0")
+        elif stat.S_ISREG(status.st_mode):
+            with _open_file(path) as file:
+                size = _add(found.update, file, left)
+            found.update(b"%d\0" % size)
+            left -= size
+    return found.hexdigest()
+
+
+def _add(update: Callable[[bytes], None], file: IO[bytes], most: int) -> int:
+    """How many bytes the file has; no more than a little above `most` are read."""
+    size = 0
+    while size <= most and (piece := file.read(_PIECE)):
+        update(piece)
+        size += len(piece)
+    return size
+
+
+def _walk(folder: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result]]:
+    """All that lies in a folder, always in the same order, a folder before what is in it; of what is too deep the
+    uppermost folders."""
+    with os.scandir(folder) as entries:
+        inside = sorted((entry for entry in entries if entry.name not in HISTORY), key=lambda entry: entry.name)
+    for entry in inside:
+        yield Path(entry.path), entry.stat(follow_symlinks=False)
+        if depth < DEEPEST and entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), depth + 1)
+
+
+def _open_file(path: Path) -> IO[bytes]:
+    """The folder may change while it is read: no link is followed, no pipe is waited for."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
+# -- the members of an archive -----------------------------------------------------------------------------------------
+
+
+def _of_archive(opened: gzip.GzipFile) -> Iterator[_Member]:
+    reader = _Forward(opened)
+    contents = 0
+    with tarfile.TarFile(mode="r", fileobj=reader) as archive:  # type: ignore[arg-type]  # it asks for no more
+        while (info := archive.next()) is not None:
+            archive.members.clear()  # type: ignore[attr-defined]  # it would keep all that it has seen
+            name = info.name.rstrip("/") or "."
+            if info.isdir():
+                yield _Member(name, "folder")
+            elif info.issym():
+                yield _Member(name, "link", target=info.linkname)
+            elif info.islnk():
+                yield _Member(name, "hard link", target=info.linkname)
+            elif info.isreg() and not info.issparse():
+                if info.size > MOST_BYTES:
+                    raise SourceRefused(TOO_MUCH)
+                contents += info.size
+                yield _Member(name, "file", bool(info.mode & 0o100), info.mtime, content=archive.extractfile(info))
+            else:
+                raise _is_no_file(name)
+            if reader.tell() - contents > _MOST_HEADERS:
+                raise SourceRefused(TOO_MUCH)
+
+
+class _Forward:
+    """The decompressed archive as tarfile reads it: only forwards, and no more at a time than a header may have."""
+
+    def __init__(self, opened: gzip.GzipFile) -> None:
+        self._opened = opened
+        self._at = 0
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= _HEADER:
+            raise tarfile.ReadError("a header of it is too long")
+        data = self._opened.read(size)
+        self._at += len(data)
+        return data
+
+    def seek(self, to: int) -> int:
+        if to < self._at:
+            raise tarfile.ReadError("its members overlap")
+        while self._at < to and self.read(min(_PIECE, to - self._at)):
+            pass
+        return self._at

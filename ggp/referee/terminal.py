@@ -1,0 +1,289 @@
+"""Tables of text: framed on a terminal with room, else plain columns. What bots say cannot command the terminal."""
+
+import contextlib
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+from unicodedata import combining, east_asian_width
+
+import msgspec
+
+from ggp.protocol.drawing import text
+from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
+
+_LEAST = 16  # cells of a last column of text, over several lines if need be
+
+
+@dataclass(slots=True)
+class TextTable:
+    """Columns by their heads, right-aligned but those in `left`; in plain text the last one has any length.
+
+    On a terminal with too little room the groups in `spare` are left out, the first of them first, and it says so.
+    """
+
+    heads: Sequence[str]
+    left: frozenset[str] = frozenset()
+    rows: list[list[str]] = field(default_factory=list)
+    spare: Sequence[tuple[str, ...]] = ()
+
+    def add(self, *cells: object) -> None:
+        """A row, as long as the heads."""
+        self.rows.append([clean(str(cell)) for cell in cells])
+
+
+def show(sheet: TextTable, title: str = "") -> None:
+    """Print it."""
+    if on_terminal():
+        _show_framed(sheet, title)
+    else:
+        say(*([clean(title)] if title else []), *table_lines(sheet))
+
+
+def say(*lines: str) -> None:
+    """Print lines."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+class ShowProgress(Protocol):
+    """Takes how much is done, of how much in all, and what is being done."""
+
+    def __call__(self, done: int, total: int | None = None, what: str = "") -> None: ...
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
+    """A bar on stderr, if that is a terminal; it is removed at the end."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda done, total=None, what="": None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def show(done: int, total: int | None = None, what: str = what) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield show
+
+
+def on_terminal() -> bool:
+    """Whether stdout is a terminal, or FORCE_COLOR says so."""
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def clean(text: str) -> str:
+    """The text with what is not printable written out, as \\x1b."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def width(text: str) -> int:
+    """Columns that it takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def table_lines(sheet: TextTable) -> Iterable[str]:
+    """The table as plain columns."""
+    lines, widths = [list(sheet.heads), *sheet.rows], _widths(sheet)
+    left = [head in sheet.left for head in sheet.heads]
+    for line in lines:
+        yield "  ".join(
+            cell + " " * (size - width(cell)) if flush else " " * (size - width(cell)) + cell
+            for cell, size, flush in zip(line, widths, left, strict=True)
+        ).rstrip()
+
+
+def _widths(sheet: TextTable) -> list[int]:
+    return [max(map(width, column)) for column in zip(sheet.heads, *sheet.rows, strict=True)]
+
+
+def _show_framed(sheet: TextTable, title: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    table = Table(title=Text(clean(title)) if title else None, title_justify="left")
+    widths, shown = _widths(sheet), list(sheet.heads)
+    if sum(widths) + 3 * len(widths) + 1 > console.width:  # without a frame it needs a fifth less
+        table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
+        shown = _fitting(sheet, widths, console.width)
+    for head in shown:
+        # Numbers are never broken: names are, where not even the columns that must be there have room.
+        left = head in sheet.left
+        table.add_column(Text(head), justify="left" if left else "right", overflow="fold", no_wrap=not left)
+    chosen = [head in shown for head in sheet.heads]
+    for row in sheet.rows:
+        table.add_row(*(Text(cell) for cell, there in zip(row, chosen, strict=True) if there))
+    console.print(table)
+    if out := [head.strip() for head in sheet.heads if head not in shown]:
+        console.print(Text(f"not shown: {' '.join(out)} (a wider window or | less -S shows all)"))
+
+
+def _fitting(sheet: TextTable, widths: Sequence[int], room: int) -> list[str]:
+    """The heads of the columns that are shown, two cells between any two. A last one of text may be broken."""
+    sizes = dict(zip(sheet.heads, widths, strict=True))
+    last = sheet.heads[-1]
+    if last in sheet.left:
+        sizes[last] = min(sizes[last], max(_LEAST, width(last)))
+    for group in sheet.spare:
+        if sum(sizes.values()) + 2 * (len(sizes) - 1) <= room:
+            break
+        for head in group:
+            sizes.pop(head, None)
+    return list(sizes)
+
+
+# -- A board as it stands beside the dialogue: lines of styled pieces. How it is drawn is in drawing.
+
+
+_WIDEST = 34  # columns of a caption beside a smaller board, on 80
+
+Line = list[tuple[str, str]]
+
+
+class BoardText(NamedTuple):
+    """`lines` of the board and `notes` in words beside it; `stones`: the cells with something on them.
+
+    `caption`: what is said over it about the match.
+    """
+
+    lines: list[Line]
+    notes: tuple[str, ...] = ()
+    stones: tuple[str, ...] = ()
+    caption: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return max((sum(len(piece) for _, piece in line) for line in self.lines), default=0)
+
+    @property
+    def height(self) -> int:
+        """Lines."""
+        return len(self.lines)
+
+    def captioned(self) -> "BoardText":
+        """With the caption among its lines, cut to the room that there is."""
+        room = max(self.width, _WIDEST)
+        cut = [text if len(text) <= room else f"{text[: room - 1]}…" for text in self.caption]
+        over: list[Line] = [[("", text)] for text in cut]
+        return self._replace(lines=[*over, *self.lines], caption=())
+
+
+NOTHING = BoardText([])
+
+
+# -- Draws a board for the console from a scene or from `showboard`, in pieces with a style each; on no t
+
+
+_FIRST = 0x2801  # characters one column wide that are in no glyphs
+
+
+def draw_scene(answer: str) -> BoardText:
+    """The answer to `ggp-scene`, drawn; a note says what could not be drawn."""
+    try:
+        scene = read_scene(answer)
+        lines = _paint(scene)
+        return BoardText(lines, tuple(text.describe(scene, 60)), tuple(piece.at for piece in scene.pieces))
+    except DrawingError as error:
+        return BoardText([], (visible(str(error)),))
+
+
+def draw_text(answer: str) -> BoardText:
+    """The answer to `showboard` as it is, without what a terminal would obey."""
+    return BoardText([[("", line)] for line in visible(answer).strip("\n").split("\n")])
+
+
+def _paint(scene: Scene) -> list[Line]:
+    """The text board, its stones coloured: each is drawn as a placeholder, so that no label is taken for one."""
+    held = text.controlled(scene)
+    signs: dict[str, tuple[str, str]] = {}
+    holders: dict[tuple[str, str], str] = {}
+    pieces = []
+    for piece in scene.pieces:
+        look = (f"class:{piece.colour}", text.sign(piece, held))
+        holder = holders.setdefault(look, chr(_FIRST + len(holders)))
+        signs[holder] = look
+        pieces.append(msgspec.structs.replace(piece, glyph=holder))
+    drawn = text.draw(msgspec.structs.replace(scene, pieces=pieces))
+    return [_pieces(line, signs) for line in drawn.split("\n")]
+
+
+def _pieces(line: str, signs: dict[str, tuple[str, str]]) -> Line:
+    out: Line = []
+    for character in line:
+        style, shown = signs.get(character) or ("class:mark" if character in "()" else "", character)
+        if out and out[-1][0] == style:
+            out[-1] = (style, out[-1][1] + shown)
+        else:
+            out.append((style, shown))
+    return out
+
+
+# -- What a peer says made harmless for a terminal, and readable: escapes for what does not print, lines
+
+
+def visible(text: str) -> str:
+    """The text with every character that does not print as an escape: no sequence of a peer reaches the terminal.
+
+    Line feeds stay; a tab becomes blanks.
+    """
+    if text.isprintable():
+        return text
+    return "\n".join(map(clean, text.replace("\t", "    ").split("\n")))
+
+
+def quote(data: bytes) -> str:
+    """Bytes as they passed, `\\n` and all others that do not print as escapes, between quotes."""
+    return f"'{clean(data.decode('utf-8', 'backslashreplace'))}'"
+
+
+def wrapped(text: str, width: int) -> str:
+    """Lines of words that are longer than `width` continued on further lines, under the first word; no word is cut.
+
+    In a row of two columns the second is continued. Any other line with several blanks in a row is left alone: it may
+    be a row of a board.
+    """
+    return "\n".join(line for each in text.split("\n") for line in _continued(each, width))
+
+
+def _continued(line: str, width: int) -> list[str]:
+    row = _ROW.fullmatch(line)
+    if len(line) <= width or row is None:
+        return [line]
+    head, words = row.groups()
+    room = max(width - len(head), 20)
+    first, *rest = textwrap.wrap(words, room, break_long_words=False, break_on_hyphens=False)
+    return [head + first, *(" " * len(head) + each for each in rest)]
+
+
+# An indentation, or a first column and at least two blanks; then words with a blank between each two.
+_ROW = re.compile(r"( *|.*?\S {2,})(\S+(?: \S+)*)")
+
+
+def span(seconds: float) -> str:
+    """`12.3 s`, `4:05 min`, `1:04:05`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d} min"
+
+
+def duration(seconds: float) -> str:
+    """`350 µs`, `1.2 ms`, `12.3 s`."""
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        milliseconds = seconds * 1e3
+        return f"{milliseconds:.1f} ms" if milliseconds < 100 else f"{milliseconds:.0f} ms"
+    return f"{seconds:.1f} s"

@@ -1,0 +1,152 @@
+"""Bounds and headers for requests from strangers, around the whole site: an ASGI middleware.
+
+Only GET and HEAD, and POST of JSON where people play (`/seats`), from pages of this site alone. Every answer has the
+headers that keep a page from loading or being loaded by anything else.
+"""
+
+import contextlib
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from ggp.protocol.token_bucket import TokenBucket
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_TARGET = 2048  # bytes of path and query
+MAX_HEADERS = 16 * 1024  # bytes of names and values
+MAX_BODY = 16 * 1024  # bytes of an order
+RATE, BURST = 50.0, 400.0  # requests a second of an address, and at once
+STREAMS, STREAMS_IN_ALL = 40, 4000  # open event streams of an address, of all
+_ADDRESSES = 10_000  # whose rate is known
+HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+class Guard:
+    """See the module. hosts: names by which the site may be called; empty for any. seats: whether people play."""
+
+    def __init__(self, app: App, hosts: frozenset[str] = frozenset(), seats: bool = False) -> None:
+        self._app, self._hosts, self._seats = app, {host.lower() for host in hosts}, seats
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._streams: dict[str, int] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            await send(message)
+
+        address = network(scope)
+        if refusal := self._refuses(scope, address):
+            await _refuse(with_headers, *refusal)
+        elif not _streams(scope["path"]):
+            await self._app(scope, receive, with_headers)
+        elif self._streams.get(address, 0) >= STREAMS or sum(self._streams.values()) >= STREAMS_IN_ALL:
+            await _refuse(with_headers, 503, "too many live pages are open: close some and reload", retry=10)
+        else:
+            self._streams[address] = self._streams.get(address, 0) + 1
+            try:
+                await self._app(scope, receive, with_headers)
+            finally:
+                self._streams[address] -= 1
+                if not self._streams[address]:
+                    del self._streams[address]
+
+    def _refuses(self, scope: Scope, address: str) -> tuple[int, str, int] | None:
+        """Status, what to say, and after how many seconds to try again (0: never)."""
+        order = self._seats and scope["method"] == "POST" and scope["path"].startswith("/seats")
+        if scope["method"] not in ("GET", "HEAD") and not order:
+            return 405, "only GET and HEAD are answered", 0
+        if len(scope["raw_path"] or b"") + len(scope["query_string"]) > MAX_TARGET:
+            return 414, f"an address has at most {MAX_TARGET} bytes", 0
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:  # no name has one, and PostgreSQL takes none
+            return 404, "there is no such page", 0
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
+            return 431, f"the headers of a request have at most {MAX_HEADERS} bytes", 0
+        if self._hosts and _host(scope) not in self._hosts:
+            return 421, "this site has another name", 0
+        if order and (refusal := self._refuses_order(scope)):
+            return refusal
+        now = time.monotonic()
+        bucket = self._buckets.setdefault(address, TokenBucket(RATE, BURST, now))
+        self._buckets.move_to_end(address)
+        while len(self._buckets) > _ADDRESSES:
+            self._buckets.popitem(last=False)
+        if not bucket.try_consume(1, now):
+            return 429, "too many requests from your address: wait a moment", 2
+        return None
+
+    def _refuses_order(self, scope: Scope) -> tuple[int, str, int] | None:
+        """An order comes from a page of this site, which another site cannot have sent: neither by a form, nor under
+        a name of its own that leads to this address."""
+        if not (self._hosts or _is_plain(_host(scope))):
+            return 421, "this name is not the site's: name it with --host", 0
+        host = _header(scope, b"host").lower()
+        if _header(scope, b"origin").lower() not in (f"http://{host}", f"https://{host}"):
+            return 403, "an order comes from a page of this site", 0
+        if _header(scope, b"content-type").partition(";")[0].strip() != "application/json":
+            return 415, "an order is JSON", 0
+        length = _header(scope, b"content-length")
+        if length and not (length.isdecimal() and int(length) <= MAX_BODY):
+            return 413, f"an order has at most {MAX_BODY} bytes", 0
+        return None
+
+
+def network(scope: Scope) -> str:
+    """The address that sent the request, of IPv6 its /64; "" where the server does not say."""
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return str(host)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+    return str(address)
+
+
+def _streams(path: str) -> bool:
+    """Whether the answer is a stream of events."""
+    return path.endswith("/stream") or (path.startswith("/seats/") and path.endswith("/events"))
+
+
+def _is_plain(host: str) -> bool:
+    """Whether this is an address, or a name that no foreign name server answers for."""
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(host))
+    return host == "localhost"
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    return next((value for name, value in scope["headers"] if name == wanted), b"").decode("latin-1")
+
+
+def _host(scope: Scope) -> str:
+    """The name by which the site was called, without the port."""
+    named = _header(scope, b"host").lower()
+    return named.rsplit(":", 1)[0].strip("[]") if not named.endswith("]") else named.strip("[]")
+
+
+async def _refuse(send: Send, status: int, text: str, retry: int = 0) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *([(b"retry-after", b"%d" % retry)] if retry else [])]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": f"{text}\n".encode()})
