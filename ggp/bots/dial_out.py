@@ -24,7 +24,7 @@ from ggp.protocol.transports.zmq import AccessRefused
 REPLACED, INTERRUPTED = 1, 130
 GOODBYE = "its author ended it"
 NOTICE = "{}: I play my game to the end, take no other, and leave; a second signal ends me now"
-_TEXTS = {"up": "connected", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
+_TEXTS = {"up": "connected {}", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
 
 
 def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
@@ -150,4 +150,4 @@ def _pass_on(dial: Dial, told: LobbyNotice) -> None:
 
 
 def _tell(what: str, why: str) -> None:
-    print(_TEXTS[what].format(why), file=sys.__stderr__, flush=True)
+    print(_TEXTS[what].format(why).rstrip(), file=sys.__stderr__, flush=True)

@@ -13,7 +13,7 @@ from ggp.engines.game import Option, OptionError
 
 BAD_USAGE = 2
 _VALUES = {
-    "--connect": ("connect", "tcp://HOST:PORT", "dial the lobby there and play at it"),
+    "--connect": ("connect", "tcp://HOST:PORT[,…]", "dial the lobby there, at one of its addresses, and play"),
     "--key": ("key", "FILE", "for --connect: your key pair (ggp keys new)"),
     "--server-key": ("server_key", "KEY|FILE", "for --connect: the lobby's public key"),
     "--name": ("name", "NAME", "for --connect: the bot's name at the lobby"),

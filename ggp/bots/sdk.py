@@ -78,10 +78,10 @@ def run(
     the bot then draws all chance from this number, so that the same match gets the same moves again.
     told: is called with `ggp-new` and the game with its options when a game begins, with `ggp-result` and the result
     when it is over.
-    connect: tcp://host:port of a lobby that the bot dials instead, with `key`, a file of `ggp keys new`, and
-    `server_key`, the lobby's. What it prints or logs the lobby hears then, too, up to twenty lines a second; the first
-    SIGTERM or Ctrl-C lets the game end, the second says goodbye at once. challenges: whether others may challenge it
-    there to unrated games.
+    connect: tcp://host:port of a lobby that the bot dials instead, or its several addresses, separated by commas, with
+    `key`, a file of `ggp keys new`, and `server_key`, the lobby's. What it prints or logs the lobby hears then, too, up
+    to twenty lines a second; the first SIGTERM or Ctrl-C lets the game end, the second says goodbye at once.
+    challenges: whether others may challenge it there to unrated games.
     bind: tcp://127.0.0.1:PORT, ipc://FILE or unix://FILE, at which the bot listens instead, each connection with a
     conversation of its own.
     engine: a command line or an address (tcp://, ipc://), or several: the bot then plays the games of that engine, too,

@@ -25,6 +25,7 @@ REPLACED = "replaced"  # a newer connection of the same bot took this one's plac
 REFUSED = "refused"  # by the lobby: dialling again does not help, the author has to change something
 LEAVING = "leaving"  # by a bot: it plays its game to the end, takes no other, and waits for the lobby's goodbye
 LEFT = "left"  # by the lobby: that goodbye
+MOVED = "moved"  # by the lobby: the bot belongs at another of its addresses, which follows as the first word
 NAME = 64  # characters of a name or a session
 
 
@@ -54,7 +55,8 @@ class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `session` tells a reconnecting process from one that was started again: chosen at random when the bot starts, and
     the same on each of its connections. "": not given. `challenges`: whether others may challenge it to
-    unrated games. `seat`: a person plays, unrated games only, in pools that allow it.
+    unrated games. `seat`: a person plays, unrated games only, in pools that allow it. `moves`: it knows several
+    addresses of the lobby, and goes to the one that a `B` names.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Hello(msgspec.Struct, frozen=True, omit_defaults=True):
     session: str = ""
     challenges: bool = True
     seat: bool = False
+    moves: bool = False
 
 
 class LobbyAsk(msgspec.Struct, frozen=True):
@@ -102,6 +105,7 @@ class _Wire(msgspec.Struct):
     session: Annotated[str, Meta(max_length=NAME)] = ""
     challenges: bool = True
     seat: bool = False
+    moves: bool = False
 
 
 _read_hello = msgspec.msgpack.Decoder(_Wire).decode
@@ -164,6 +168,7 @@ def _frames(message: Message) -> list[bytes]:
             fields |= {"session": message.session} if message.session else {}
             fields |= {} if message.challenges else {"challenges": False}
             fields |= {"seat": True} if message.seat else {}
+            fields |= {"moves": True} if message.moves else {}
             try:
                 return [b"H", msgspec.msgpack.encode(fields)]
             except UnicodeEncodeError:
@@ -182,7 +187,7 @@ def _hello(payload: bytes) -> Hello:
     words = [wire.name, wire.session, *wire.games]
     if not all(word.isprintable() for word in words) or any(" " in game for game in wire.games):
         raise FrameError(LobbyFault.HELLO, "the names in a hello are printable, and those of games hold no blank")
-    return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges, wire.seat)
+    return Hello(wire.name, tuple(wire.games), wire.session, wire.challenges, wire.seat, wire.moves)
 
 
 def _invalid(payload: bytes, reason: str) -> FrameError:

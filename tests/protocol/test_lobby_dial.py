@@ -106,6 +106,63 @@ def test_what_the_caller_watches_wakes_it(dialling: Dialling, lobby: SmallLobby)
     os.close(writes)
 
 
+def test_the_next_address_is_dialled_where_one_does_not_answer(dialling: Dialling, lobby: SmallLobby) -> None:
+    with SmallLobby() as gone:
+        nowhere = gone.url
+    dial, told = dialling(LobbyLink(f"{nowhere},{lobby.url},{nowhere}"))
+    greet(dial, lobby)
+    assert told[-1] == ("up", lobby.url) and dial.url == lobby.url
+    assert dial.hello and dial.hello.moves
+
+
+def test_a_lost_connection_is_made_again_at_its_own_address_first(dialling: Dialling) -> None:
+    with SmallLobby() as one, SmallLobby() as other:
+        dial, told = dialling(LobbyLink(f"{one.url},{other.url}"))
+        until(dial, lambda: dial.up)
+        first, second = (one, other) if dial.url == one.url else (other, one)
+        first.close()
+        until(dial, lambda: dial.up and dial.url == second.url)
+        assert second.hello().name == "dot"
+    assert [why for what, why in told if what == "lost"][:2] == ["the connection was lost", "no program listens there"]
+
+
+def test_a_bot_goes_to_the_address_that_the_lobby_names_if_it_is_its_own(dialling: Dialling) -> None:
+    with SmallLobby() as one, SmallLobby() as other:
+        dial, told = dialling(LobbyLink(f"{one.url},{other.url}"))
+        until(dial, lambda: dial.up)
+        first, second = (one, other) if dial.url == one.url else (other, one)
+        assert first.hello().moves
+        first.send(Bye(f"moved: {second.url} its session is there"))
+        until(dial, lambda: dial.up and dial.url == second.url)
+        assert "wait" not in {what for what, _ in told}, "it dials at once"
+        second.hello()
+        second.send(Bye("moved: tcp://192.0.2.1:7711 to a stranger"))
+        until(dial, lambda: ("wait" in {what for what, _ in told}) and dial.up)
+        assert dial.url in (one.url, other.url)
+
+
+def test_a_bot_that_is_sent_to_and_fro_waits(dialling: Dialling) -> None:
+    with SmallLobby() as one, SmallLobby() as other:
+        dial, told = dialling(LobbyLink(f"{one.url},{other.url}"))
+        for _ in range(8):
+            until(dial, lambda: dial.up)
+            here, there = (one, other) if dial.url == one.url else (other, one)
+            here.hello()
+            here.send(Bye(f"moved: {there.url}"))
+            until(dial, lambda: not dial.up)
+        assert "wait" in {what for what, _ in told}
+
+
+def test_every_address_is_checked() -> None:
+    for urls, code in (
+        ("tcp://127.0.0.1:1,", "bad-address"),
+        ("tcp://127.0.0.1:1,udp://127.0.0.1:2", "bad-address"),
+        ("tcp://127.0.0.1:1,tcp://192.0.2.1:7711", "keys-needed"),
+    ):
+        with raises(AddressError, code):
+            LobbyLink(urls)
+
+
 def test_no_listener_is_tried_again_with_longer_waits(dialling: Dialling, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialled, "LONGEST_WAIT", 0.1)
     with SmallLobby() as lobby:

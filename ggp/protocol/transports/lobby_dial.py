@@ -1,5 +1,7 @@
 """The way of a bot that dials out: one connection after another to a lobby, with back-off (PROTOCOL §7).
 
+A lobby may have several addresses. A bot begins at one of them by chance. A connection that was lost is made again at
+the same address first, because a match may go on there; where that fails the next address is dialled.
 It is dialled again as long as time may help, and not where the author has to change something (AccessRefused).
 A new connection is a new socket, so that no message of the last one arrives late. The messages are the
 caller's part (`ggp connect`, the SDK); admission is the lobby's.
@@ -7,10 +9,11 @@ caller's part (`ggp connect`, the SDK); admission is the lobby's.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+import msgspec
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
@@ -21,6 +24,7 @@ from ggp.protocol.lobby_wire import (
     LEFT,
     MAX_COMMAND,
     MAX_TEXT,
+    MOVED,
     REFUSED,
     REPLACED,
     Bye,
@@ -60,6 +64,7 @@ _ENDS: dict[int, str] = {
     zmq.EVENT_CLOSED: "no program listens there",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
+_MOVES = 3  # goodbyes in a row that name another address, which are followed at once
 _BUSY = 500  # of a ZAP answer; libzmq does not report 300, the proper one, to the client
 _DAY = 86400.0  # seconds; as long as one wait may be
 _MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # commands of a running game
@@ -75,7 +80,7 @@ class LeftLobby(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LobbyLink:
-    """Where to dial: its address, and the keys of both sides unless it is on this machine.
+    """Where to dial: its addresses, separated by commas, and the keys of both sides unless it is on this machine.
 
     `inside`: its socket for bots that it started itself, ipc://PATH, which asks for no keys.
     """
@@ -89,17 +94,24 @@ class LobbyLink:
         """Raises AddressError."""
         if self.inside:
             return
-        check_url(self.url)
+        for url in self.urls:
+            check_url(url)
         if bool(self.pair) != bool(self.server_key):
             raise AddressError(
                 f"for {self.url} both keys are needed, yours and the lobby's: --key and --server-key",
                 code="keys-needed",
             )
-        if not self.pair and not is_loopback(self.url):
+        elsewhere = [url for url in self.urls if not is_loopback(url)]
+        if not self.pair and elsewhere:
             raise AddressError(
-                f"{self.url} is another machine: --key FILE and --server-key are needed (ggp keys new)",
+                f"{elsewhere[0]} is another machine: --key FILE and --server-key are needed (ggp keys new)",
                 code="keys-needed",
             )
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses, each once."""
+        return (self.url,) if self.inside else tuple(dict.fromkeys(self.url.split(",")))
 
 
 class Dial:
@@ -113,10 +125,14 @@ class Dial:
     def __init__(
         self, lobby: LobbyLink, hello: Hello | None, tell: Callable[[str, str], object], chance: Random
     ) -> None:
-        self.hello = hello
+        self._urls = lobby.urls
+        self.hello = self._says(hello)
         self.number = 0
         self.up = False
         self._lobby, self._tell, self._chance = lobby, tell, chance
+        self._at = chance.randrange(len(self._urls)) if len(self._urls) > 1 else 0  # the address that is dialled
+        self._failures = 0  # since the last wait was doubled
+        self._moves = 0  # in a row
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket: zmq.Socket[bytes] | None = None
         self._monitor: zmq.Socket[bytes] | None = None
@@ -124,7 +140,8 @@ class Dial:
         self._wait = FIRST_WAIT
         self._next = 0.0  # when the state changes by itself: the next try, or giving up on this one
         self._since = 0.0  # when it came up
-        self._handshakes = Handshakes(lobby.url, lobby.pair is not None, "--key FILE and --server-key KEY")
+        options = "--key FILE and --server-key KEY"
+        self._handshakes = [Handshakes(url, lobby.pair is not None, options) for url in self._urls]
         self.playing = False  # as far as can be told from what the bot is asked
         self._leaving: Bye | None = None
         self._lost = math.inf  # since when there is no connection for a bot that is leaving
@@ -137,7 +154,7 @@ class Dial:
 
     def redial(self, hello: Hello) -> None:
         """Leave this connection, if there is one, and say this hello on a new one at once."""
-        self.hello = hello
+        self.hello = self._says(hello)
         self._drop(0)
         self._next = 0.0
 
@@ -197,6 +214,7 @@ class Dial:
         if isinstance(message, Bye):
             self._dismissed(message.reason)
         elif isinstance(message, LobbyAsk):
+            self._moves = 0
             words = message.data.lstrip(b"0123456789 ").split(None, 1)
             self.playing = bool(words) and words[0] != b"ggp-result" and (words[0] in _MOVING or self.playing)
         return message
@@ -218,6 +236,14 @@ class Dial:
         self._drop(1000 if self.up else 0)
         self._context.term()
 
+    @property
+    def url(self) -> str:
+        """The address that is dialled, or was last."""
+        return self._urls[self._at]
+
+    def _says(self, hello: Hello | None) -> Hello | None:
+        return hello if hello is None or len(self._urls) == 1 else msgspec.structs.replace(hello, moves=True)
+
     # -- the connection ----------------------------------------------------------------------------------------------
 
     def _connect(self, now: float) -> None:
@@ -233,7 +259,7 @@ class Dial:
             zmq.CONNECT_TIMEOUT: PATIENCE_MS,
             zmq.HANDSHAKE_IVL: PATIENCE_MS,
             zmq.RECONNECT_IVL: -1,
-            zmq.IPV6: int("[" in self._lobby.url),
+            zmq.IPV6: int("[" in self.url),
         }
         for option, value in options.items():
             socket.setsockopt(option, value)
@@ -246,18 +272,18 @@ class Dial:
         self._poller.register(self._monitor, zmq.POLLIN)
         self._next = now + 2 * PATIENCE_MS / 1000
         try:
-            socket.connect(self._lobby.url)
+            socket.connect(self.url)
         except zmq.ZMQError as error:
-            self._fail(f"cannot connect to {self._lobby.url}: {zmq.strerror(error.errno or 0)}")
+            self._fail(f"cannot connect to {self.url}: {zmq.strerror(error.errno or 0)}")
 
     def _take_news(self) -> None:
         assert self._monitor is not None
         event = recv_monitor_message(self._monitor)
         if event["event"] == _UP:
             self.number += 1
-            self._handshakes.succeeded()
+            self._handshakes[self._at].succeeded()
             self.up, self._since = True, time.monotonic()
-            self._tell("up", "")
+            self._tell("up", self.url if len(self._urls) > 1 else "")
             if self.hello is not None:
                 self.send(self.hello)
             if self._leaving:
@@ -272,7 +298,7 @@ class Dial:
                     "revoked or was replaced"
                 )
             try:
-                self._handshakes.failed(event["event"], event["value"])
+                self._handshakes[self._at].failed(event["event"], event["value"])
             except AccessRefused:
                 self._drop(0)
                 raise
@@ -280,7 +306,7 @@ class Dial:
 
     def _refuse(self, reason: str) -> None:
         self._drop(0)
-        raise AccessRefused(f"{self._lobby.url}: {reason}")
+        raise AccessRefused(f"{self.url}: {reason}")
 
     def _last_words(self) -> None:
         """A lobby says why before it cuts the connection; it was read and not yet processed."""
@@ -299,20 +325,38 @@ class Dial:
         if self._leaving and kind == LEFT:
             self._drop(0)
             raise LeftLobby
-        self._fail("")  # a restarted lobby continues the game
+        if kind == MOVED and self._follow(why.split()[:1]):
+            return
+        self._fail("", onward=True)  # a restarted lobby continues the game
 
-    def _fail(self, reason: str) -> None:
-        """This connection is none (any more): wait, longer each time, and then try again."""
+    def _follow(self, where: Sequence[str]) -> bool:
+        """Dial the address that the lobby named next, if it is one of ours."""
+        if not where or where[0] not in self._urls or self._moves == _MOVES:
+            return False
+        self._moves += 1
+        self._drop(0)
+        self._at, self._next = self._urls.index(where[0]), 0.0
+        return True
+
+    def _fail(self, reason: str, onward: bool = False) -> None:
+        """This connection is none (any more): wait, longer after each round of all addresses, and then try again.
+
+        `onward`: at the next address, as after a connection that was not made.
+        """
         if self._socket is None:
             return
         now = time.monotonic()
         if self.up and now - self._since > SETTLED:
-            self._wait = FIRST_WAIT
+            self._wait, self._failures = FIRST_WAIT, 0
+        if onward or not self.up:
+            self._at = (self._at + 1) % len(self._urls)
         self._drop(0)
         if reason:
             self._tell("lost", reason)
         seconds = self._wait * self._chance.uniform(0.5, 1.0)
-        self._wait = min(2 * self._wait, LONGEST_WAIT)
+        self._failures += 1
+        if self._failures >= len(self._urls):
+            self._wait, self._failures = min(2 * self._wait, LONGEST_WAIT), 0
         self._next = now + seconds
         self._tell("wait", f"{seconds:.1f}")
 

@@ -423,7 +423,7 @@ def main(argv: list[str]) -> int:
 
 
 @click.command("connect", epilog=EPILOGUE, context_settings={**HELP, "ignore_unknown_options": False})
-@click.argument("url", metavar="tcp://HOST:PORT")
+@click.argument("url", metavar="tcp://HOST:PORT[,…]")
 @click.argument("words", metavar="-- COMMAND…", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Your key pair (ggp keys new).")
 @click.option("--server-key", metavar="KEY|FILE", help="The lobby's public key.")
@@ -446,7 +446,8 @@ def connect(
     """Lend a bot that speaks on stdin and stdout a connection to a lobby.
 
     The bot plays as if the lobby had started it here. A lost connection is made again, and a bot that ends is started
-    again; the lobby then tells it the position. After Ctrl-C or SIGTERM the bot plays its game to the end and leaves;
+    again; the lobby then tells it the position. A lobby may have several addresses, separated by commas: where one does
+    not answer the next is tried. After Ctrl-C or SIGTERM the bot plays its game to the end and leaves;
     the second one ends it now, which forfeits the game.
     """
     if name and (len(name) > 40 or not name.isprintable()):
@@ -475,7 +476,7 @@ def connect(
 
 
 _TEXTS = {
-    "up": "connected",
+    "up": "connected {}",
     "lost": "{}",
     "bye": "the lobby said goodbye: {}",
     "wait": "trying again in {} s",
@@ -485,7 +486,7 @@ _TEXTS = {
 
 
 def _show_text(what: str, why: str) -> None:
-    click.echo(f"{datetime.now():%H:%M:%S} {_TEXTS[what].format(printable(why, 1000))}", err=True)
+    click.echo(f"{datetime.now():%H:%M:%S} {_TEXTS[what].format(printable(why, 1000)).rstrip()}", err=True)
 
 
 def _show_json(what: str, why: str) -> None:
