@@ -277,7 +277,7 @@ def test_the_report_names_suspect_games_and_what_follows() -> None:
 
 
 def test_a_game_without_end_is_scored_as_it_stands() -> None:
-    came = play(replace(make_setup("go,size=5", "random:seed=1"), max_plies=4))
+    came = play(replace(make_setup("go,size=5", "random:seed=1", "random:seed=2"), max_plies=4))
     assert [(match.termination, match.plies) for match in came.played] == [("ply_limit", 4)] * 2
     for index, match in enumerate(came.played):
         assert match.result == score_result(came.end(index).score) != ""
