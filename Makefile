@@ -124,7 +124,7 @@ CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
 SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.ready)" ]
 SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
 READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
-    && [ -z "$$(find pyproject.toml CMakeLists.txt ggp/engines/core $(wildcard ggp/*/*/*.c ggp/*/*/*.h) -newer .venv/.ready -print -quit)" ] \
+    && [ -z "$$(find pyproject.toml CMakeLists.txt ggp/engines/core $(wildcard ggp/*/*.c ggp/*/*/*.c ggp/*/*/*.h) -newer .venv/.ready -print -quit)" ] \
     && [ -n "$$(find .venv -path '*/ggp/engines/_core*.so' -print -quit)" ] \
     && [ -n "$$(find .venv -path '*/ggp/referee/sandbox/guard' -print -quit)" ]
 WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null

@@ -9,9 +9,10 @@ key at its end, and with invisible characters written `\\uXXXX`, so that a termi
 The first "previous link" is SHA-256("ggp-record-1"). So a changed, dropped or reordered line is detected.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -136,6 +137,9 @@ class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_o
 
 
 Event = MatchStarted | MovePlayed | MatchEnded
+
+_LINK = re.compile(rb',"link":"[0-9a-f]{64}"}')
+_LINK_AT = -len(',"link":""}') - 64  # where it begins in a line
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
@@ -271,6 +275,66 @@ def read_records(
         yield match.record
 
 
+class MatchSummary(NamedTuple):
+    """A match that was played to its end: how it began and ended, and the ms that seats 1 and 2 used in its plies."""
+
+    start: MatchStarted
+    end: MatchEnded
+    ms: tuple[int, int]
+
+
+CheckPlies = Callable[[bytes, int, bytes, bytes], tuple[int, int, int, int, bytes]]
+
+
+def load_check_plies() -> CheckPlies | None:
+    """The native check of plies; None where it was not compiled."""
+    try:
+        from ggp.protocol._chain import check_plies
+    except ImportError:
+        return None
+    return check_plies
+
+
+native_check_plies = load_check_plies()  # tests compare both ways
+
+
+def read_summary(lines: bytes) -> MatchSummary:
+    """That of the one match of these lines, which are all of its record, its chain checked as by read_records.
+
+    Raises RecordError, also where it is not one match that was played to its end.
+    """
+    if native_check_plies is not None and (summary := _plain_summary(lines, native_check_plies)) is not None:
+        return summary
+    found = list(read_records(lines.splitlines(keepends=True)))
+    if len(found) != 1 or found[0].end is None:
+        raise RecordError(f"it holds {len(found)} matches, not one that was played to its end")
+    first, second = (sum(ply.ms for ply in found[0].plies if ply.seat == seat) for seat in (1, 2))
+    return MatchSummary(found[0].start, found[0].end, (first, second))
+
+
+def _plain_summary(lines: bytes, check_plies: CheckPlies) -> MatchSummary | None:
+    """The same of lines of which the first is the start, the last the end, and all others are plain plies; else None.
+
+    What is found out about a line is what RecordReader finds out.
+    """
+    plies = lines.find(b"\n") + 1
+    try:
+        start, canonical, claimed = _read_line(lines[: plies - 1], 1)
+        link = sha256(FIRST_LINK + canonical).digest()
+        if not isinstance(start, MatchStarted) or start.seq or link.hex() != claimed:
+            return None
+        at, number, first, second, link = check_plies(lines, plies, _encode(start.match), link)
+        last = lines[at:-1]
+        if b"\n" in last or b"\r" in last or lines[-1:] != b"\n":
+            return None
+        end, canonical, claimed = _read_line(last, number + 2)
+    except RecordError:
+        return None
+    if not isinstance(end, MatchEnded) or end.seq != number + 1 or end.match != start.match:
+        return None
+    return MatchSummary(start, end, (first, second)) if sha256(link + canonical).hexdigest() == claimed else None
+
+
 def escaped_line(line: bytes) -> bytes:
     """Lines of records with what cannot be seen as `\\uXXXX`; the values, and so the chain, stay as they are."""
     return line if line.isascii() and 0x7F not in line else escaped(line.decode()).encode()
@@ -320,6 +384,8 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
     if len(line) > MAX_RECORD_LINE:
         raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes", code="too-long")
     try:
+        if (plain := _read_plain(line)) is not None:
+            return plain
         fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
         claimed = fields.pop("link", None)
         if not isinstance(claimed, str):
@@ -333,6 +399,18 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
         return _decode.decode(line), canonical, claimed
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RecordError(f"line {number}: not a line of a record: {error}", code="not-a-record") from None
+
+
+def _read_plain(line: bytes) -> tuple[Event, bytes, str] | None:
+    """The same of a line that is, byte for byte, what the writer makes of its event; None of any other."""
+    canonical, link = line[:_LINK_AT] + b"}", line[_LINK_AT:]
+    if not _LINK.fullmatch(link):
+        return None
+    try:
+        event = _decode.decode(canonical)
+        return (event, canonical, link[9:-2].decode()) if _encode(event) == canonical else None
+    except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError):  # the long way says what it is
+        return None
 
 
 def _with_link(canonical: bytes, link: str) -> bytes:

@@ -3,13 +3,14 @@
 A record whose hash chain is broken proves nothing: the check reports its match and leaves it unchanged.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select
 
-from ggp.protocol.records import MatchEnded, Record, RecordError, read_records
+from ggp.protocol.records import MatchStarted, MatchSummary, RecordError, read_summary
 from ggp.referee.play.outcome import Termination
 from ggp.referee.ratings.spsa import is_filled
 from ggp.referee.store.counts import differences, ordered, refresh
@@ -22,6 +23,7 @@ _FACTS = (
     *("finished", "result", "winner", "termination", "culprit", "detail"),
     *("plies", "ms1", "ms2", "suspect", "ended"),
 )
+_COMPARED = 16  # columns of a page before these
 Progress = Callable[[int, int], None]  # matches that were looked at, of how many
 
 
@@ -39,9 +41,10 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
     found = Findings()
     total: int = connection.execute(select(func.count()).select_from(games)).scalar_one()
     wrong: list[dict[str, object]] = []
-    for row in _matches(connection):
-        _check(row, found, wrong)
-        found.matches += 1
+    for page in _pages(connection):
+        for row in page:
+            _check(row, found, wrong)
+        found.matches += len(page)
         progress(found.matches, total)
     found.lines += _strays(connection, found)
     if repair and wrong:
@@ -53,22 +56,17 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
     return found
 
 
-def _matches(connection: Connection) -> Iterator[Row[Any]]:
+def _pages(connection: Connection) -> Iterator[Sequence[Row[Any]]]:
+    """All matches by id, what is compared first, then _FACTS."""
     one, two = versions.alias("one"), versions.alias("two")
+    columns: list[ColumnElement[Any]] = [
+        *(games.c.id, games.c.key, games.c.game, games.c.attempt, games.c.first, games.c.second, records.c.data),
+        *(pairs.c.number, pairs.c.first.label("pair_first"), pairs.c.second.label("pair_second")),
+        *(pools.c.game.label("pool_game"), pools.c.name.label("pool_name"), pools.c.options, pools.c.control),
+        *(one.c.command.label("command1"), two.c.command.label("command2")),
+    ]
     query = (
-        select(
-            games,
-            records.c.data,
-            pairs.c.number,
-            pairs.c.first.label("pair_first"),
-            pairs.c.second.label("pair_second"),
-            pools.c.game.label("pool_game"),
-            pools.c.name.label("pool_name"),
-            pools.c.options,
-            pools.c.control,
-            one.c.command.label("command1"),
-            two.c.command.label("command2"),
-        )
+        select(*columns, *(games.c[name] for name in _FACTS))
         .outerjoin(records, records.c.game == games.c.id)
         .join(pairs, pairs.c.id == games.c.pair)
         .join(pools, pools.c.id == games.c.pool)
@@ -79,74 +77,74 @@ def _matches(connection: Connection) -> Iterator[Row[Any]]:
     )
     after = 0
     while page := connection.execute(query.where(games.c.id > after)).all():
-        yield from page
+        yield page
         after = page[-1].id
 
 
 def _check(row: Row[Any], found: Findings, wrong: list[dict[str, object]]) -> None:
     """Add what differs to `found`, and the columns of the record to `wrong`."""
+    key: str = row.key
     try:
         if row.data is None:
             raise RecordError("there is none")
-        record, end = _one_match(unpacked(row.data, row.key))
+        match = read_summary(unpacked(row.data, key))
     except (RecordError, StoreError) as error:
-        found.lines.append(f"{row.key}: its record is not whole: {error}")
+        found.lines.append(f"{key}: its record is not whole: {error}")
         found.beyond += 1
         return
-    for line in _mismatches(row, record):
-        found.lines.append(f"{row.key}: {line}")
+    for line in _mismatches(row, match.start):
+        found.lines.append(f"{key}: {line}")
         found.beyond += 1
-    true = _facts(row, record, end)
-    off = [name for name in _FACTS if getattr(row, name) != true[name]]
-    found.lines += [f"{row.key}: {name} is {getattr(row, name)!r}, by its record {true[name]!r}" for name in off]
-    if off:
-        wrong.append({"match": row.id, **{f"true_{name}": value for name, value in true.items()}})
+    have, true = row[-len(_FACTS) :], _facts(row.first, row.second, match)
+    if have != true:
+        compared = zip(_FACTS, have, true, strict=True)
+        found.lines += [f"{key}: {name} is {one!r}, by its record {two!r}" for name, one, two in compared if one != two]
+        wrong.append({"match": row.id, **{f"true_{name}": value for name, value in zip(_FACTS, true, strict=True)}})
 
 
-def _one_match(lines: bytes) -> tuple[Record, MatchEnded]:
-    found = list(read_records(lines.splitlines(keepends=True)))
-    if len(found) != 1 or found[0].end is None:
-        raise RecordError(f"it holds {len(found)} matches, not one that was played to its end")
-    return found[0], found[0].end
-
-
-def _mismatches(row: Row[Any], record: Record) -> Iterator[str]:
+def _mismatches(row: Row[Any], start: MatchStarted) -> list[str]:
     """Signs that this record is of another match, pool or bot."""
-    start = record.start
-    if start.match != row.key:
-        yield f"its record is of {start.match}"
-    series, _, tail = row.key.rpartition("-")
-    number = f"{row.game + 1}" + (f".{row.attempt}" if row.attempt else "")
-    if tail != number or not series.endswith(f"-{row.number}"):
-        yield f"it is stored as game {number} of pair {row.number}"
-    options = read_options(row.options, row.pool_name)
-    if (start.game, start.options, start.control) != (row.pool_game, options, row.control):
-        yield f"its record is of {start.game} {start.options} at {start.control}, its pool is not"
-    if (row.first, row.second) != ordered(row.pair_first, row.pair_second, row.game):
-        yield "its seats are not those of its pair"
-    for seat, command in enumerate((row.command1, row.command2)):
-        played = clean(start.bots[seat].command, TEXT)
+    _, key, game, attempt, first, second, _, pair, pair_first, pair_second, *of_pool, command1, command2 = row[
+        :_COMPARED
+    ]
+    kind, name, options, control = of_pool
+    found = []
+    if start.match != key:
+        found.append(f"its record is of {start.match}")
+    number = f"{game + 1}.{attempt}" if attempt else f"{game + 1}"
+    if not key.endswith(f"-{pair}-{number}"):
+        found.append(f"it is stored as game {number} of pair {pair}")
+    if (start.game, start.options, start.control) != (kind, _options(options, name), control):
+        found.append(f"its record is of {start.game} {start.options} at {start.control}, its pool is not")
+    if (first, second) != ordered(pair_first, pair_second, game):
+        found.append("its seats are not those of its pair")
+    for seat, (bot, command) in enumerate(zip(start.bots, (command1, command2), strict=True), 1):
+        if bot.command == command:
+            continue
+        played = clean(bot.command, TEXT)
         if played != command and not is_filled(played, command):  # that of a tune is stored with fields
-            yield f"seat {seat + 1} was {start.bots[seat].command!r}, not {command!r}"
+            found.append(f"seat {seat} was {bot.command!r}, not {command!r}")
+    return found
 
 
-def _facts(row: Row[Any], record: Record, end: MatchEnded) -> dict[str, object]:
-    """The columns of the match, from its record alone."""
-    culprits = {"": NO_CULPRIT, "seat1": row.first, "seat2": row.second}
-    ms = [sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2)]
-    return {
-        "finished": bool(end.result) or end.termination == Termination.PLY_LIMIT,
-        "result": clean(end.result, WORD),
-        "winner": end.winner,
-        "termination": clean(end.termination, WORD),
-        "culprit": culprits.get(end.culprit, ENGINE),
-        "detail": clean(end.detail, TEXT),
-        "plies": end.plies,
-        "ms1": ms[0],
-        "ms2": ms[1],
-        "suspect": end.suspect,
-        "ended": clean(end.ended, WORD),
-    }
+_options = cache(read_options)
+
+
+def _facts(first: int, second: int, match: MatchSummary) -> tuple[object, ...]:
+    """The columns of the match of these versions, from its record alone, in the order of _FACTS."""
+    culprits, end = {"": NO_CULPRIT, "seat1": first, "seat2": second}, match.end
+    return (
+        bool(end.result) or end.termination == Termination.PLY_LIMIT,
+        clean(end.result, WORD),
+        end.winner,
+        clean(end.termination, WORD),
+        culprits.get(end.culprit, ENGINE),
+        clean(end.detail, TEXT),
+        end.plies,
+        *match.ms,
+        end.suspect,
+        clean(end.ended, WORD),
+    )
 
 
 def _strays(connection: Connection, found: Findings) -> list[str]:

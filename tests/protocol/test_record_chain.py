@@ -1,0 +1,219 @@
+"""The summary of a record by the native check of its plies is the one that Python finds, whatever the record says."""
+
+import random
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from ggp.protocol import records
+from ggp.protocol._chain import check_plies, use_instructions
+from ggp.protocol.records import (
+    FIRST_LINK,
+    Chain,
+    Event,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Party,
+    RecordError,
+    read_summary,
+)
+from tests.support.codes import raises
+
+TEXTS = [
+    "",
+    "a",
+    "D4",
+    "black",
+    'say "so"',
+    "back\\slash",
+    "line\nfeed\t",
+    "\x01",
+    "\x7f",
+    "é碁",
+    "\u202e",
+    "~ ",
+    "x" * 70,
+]
+
+
+@pytest.fixture(params=[True, False], ids=["instructions", "plain"])
+def sha(request: pytest.FixtureRequest) -> Iterator[None]:
+    """SHA-256 by the processor's instructions, where it has them, and without."""
+    use_instructions(request.param)
+    yield
+    use_instructions(True)
+
+
+def written(*events: Event) -> bytes:
+    chain = Chain()
+    return b"".join(map(chain.line, events))
+
+
+def started(match: str = "m", name: str = "a") -> MatchStarted:
+    return MatchStarted(
+        match=match,
+        game="go",
+        options={"size": "9"},
+        bots=(Party(name=name),) * 2,
+        engine=Party(name=name),
+        control="1",
+    )
+
+
+def ended(seq: int, match: str = "m") -> MatchEnded:
+    return MatchEnded(seq=seq, match=match, result="B+1", winner=1, termination="rules", plies=seq - 1)
+
+
+def a_match(chance: random.Random, plain: bool = False) -> bytes:
+    texts = ["a", "D4", 'say "so"', "x" * 70] if plain else TEXTS
+    match = chance.choice(texts)
+    plies = [
+        MovePlayed(
+            seq,
+            match,
+            chance.choice([0, seq, 2**53 - 1]),
+            chance.randrange(3),
+            chance.choice(texts),
+            chance.choice(texts),
+            chance.choice([0, 7, 10, 123456, 2**40]),
+            chance.choice([None, None, 0, -1, -20, 9000, 2**53 - 1]),
+            chance.choice([*texts, ""]),
+        )
+        for seq in range(1, chance.randrange(6) + 1)
+    ]
+    return written(started(match, chance.choice(texts)), *plies, ended(len(plies) + 1, match))
+
+
+def both_ways(monkeypatch: pytest.MonkeyPatch, lines: bytes) -> object:
+    """What both ways find, which is the same: a summary, or what a RecordError says."""
+    found: list[object] = []
+    for native in (check_plies, None):
+        monkeypatch.setattr(records, "native_check_plies", native)
+        try:
+            found.append(read_summary(lines))
+        except RecordError as error:
+            found.append(str(error))
+    assert found[0] == found[1], lines
+    return found[0]
+
+
+@pytest.mark.usefixtures("sha")
+def test_whole_records_say_the_same_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(150):
+        assert isinstance(both_ways(monkeypatch, a_match(random.Random(seed))), records.MatchSummary)
+
+
+def test_changed_records_say_the_same_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte changed, added or dropped, lines dropped, doubled, exchanged, or cut off; numbers that mean the same."""
+    chance = random.Random(1)
+    pieces = [
+        b"0",
+        b"1",
+        b"-",
+        b" ",
+        b'"',
+        b"\\",
+        b"\n",
+        b"\r",
+        b"\n\n",
+        b"{",
+        b"}",
+        b",",
+        b"\x00",
+        b"\xff",
+        b"e1",
+        b".0",
+    ]
+    whole = 0
+    for _ in range(600):
+        lines = a_match(chance, plain=True)
+        at = chance.randrange(len(lines))
+        split = lines.splitlines(keepends=True)
+        one, two = sorted(chance.randrange(len(split)) for _ in range(2))
+        changed = chance.choice(
+            [
+                lines[:at] + chance.choice(pieces) + lines[at + 1 :],
+                lines[:at] + chance.choice(pieces) + lines[at:],
+                lines[:at] + lines[at + 1 :],
+                lines[:at],
+                b"".join(split[:one] + split[one + 1 :]),
+                b"".join(split[: one + 1] + split[one:]),
+                b"".join([*split[:one], *reversed(split[one : two + 1]), *split[two + 1 :]]),
+                lines + lines,
+                lines + b"\n",
+                lines[:-1],
+                lines.replace(b"\n", b"\r\n"),
+            ]
+        )
+        whole += isinstance(both_ways(monkeypatch, changed), records.MatchSummary)
+    assert 0 < whole < 300, "some changes, as of a last line feed, are none"
+
+
+@pytest.mark.usefixtures("sha")
+def test_a_line_of_any_length_has_its_link() -> None:
+    for size in range(200):
+        ply = MovePlayed(1, "m", 1, 2, "black", "D4", 5, None, "x" * size)
+        lines = written(started(), ply, ended(2))
+        begin = lines.index(b"\n") + 1
+        link = Chain()
+        link.line(started())
+        at, plies, first, second, last = check_plies(lines, begin, b'"m"', link._link)
+        assert (plies, first, second) == (1, 0, 5) and lines[at:].startswith(b'{"event":"end"')
+        link.line(ply)
+        assert last == link._link
+
+
+def test_a_plain_match_is_read_natively() -> None:
+    lines = written(
+        started(), *(MovePlayed(seq, "m", seq, seq % 2 + 1, "b", "D4", seq, 9) for seq in (1, 2, 3)), ended(4)
+    )
+    found = records._plain_summary(lines, check_plies)
+    assert found is not None and found == read_summary(lines) and found.ms == (2, 4)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ms": 2**53 - 1},
+        {"ply": 2**53 - 1},
+        {"left": -(2**62)},
+        {"analysis": "x" * 5000},
+        {"move": "x" * 4096},
+        {"colour": ""},
+    ],
+)
+def test_limits_are_those_of_the_reader(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]) -> None:
+    values = {"seq": 1, "match": "m", "ply": 1, "seat": 1, "colour": "b", "move": "D4", "ms": 1, **changes}
+    lines = written(started(), MovePlayed(**values), ended(2))  # type: ignore[arg-type]
+    assert isinstance(both_ways(monkeypatch, lines), records.MatchSummary)
+    for old, new in ((b'"seat":1', b'"seat":3'), (b'"ms":', b'"ms":9007199254740992'), (b'"ply":', b'"ply":0')):
+        assert isinstance(both_ways(monkeypatch, lines.replace(old, new)), str)
+
+
+def test_too_long_a_text_is_refused_though_its_chain_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    for changes in ({"move": "x" * 4097}, {"analysis": "x" * (256 * 1024 + 1)}, {"seat": 3}, {"ms": 2**53}):
+        values = {"seq": 1, "match": "m", "ply": 1, "seat": 1, "colour": "b", "move": "D4", "ms": 1, **changes}
+        lines = written(started(), MovePlayed(**values), ended(2))  # type: ignore[arg-type]
+        said = both_ways(monkeypatch, lines)
+        assert isinstance(said, str) and said.startswith("line 2: not a line of a record")
+
+
+def test_more_or_less_than_a_whole_match_is_refused() -> None:
+    whole = written(started(), ended(1))
+    for lines in (b"", whole + whole, whole[: whole.index(b"\n") + 1]):
+        with raises(RecordError, "bad-record"):
+            read_summary(lines)
+
+
+def test_the_native_check_refuses_what_is_no_place_or_no_link() -> None:
+    for begin, link in ((-1, FIRST_LINK), (9, FIRST_LINK), (0, b"short")):
+        with pytest.raises(ValueError):
+            check_plies(b"lines", begin, b'"m"', link)
+
+
+def test_where_it_was_not_compiled_python_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert records.load_check_plies() is not None
+    monkeypatch.setitem(sys.modules, "ggp.protocol._chain", None)
+    assert records.load_check_plies() is None
