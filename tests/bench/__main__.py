@@ -27,6 +27,7 @@ BENCHMARKS = (
     "schedule",
     "ladder",
     "ladder_size",
+    "million",
     "console",
     "new_bot",
     "lobby",

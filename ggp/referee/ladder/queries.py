@@ -3,7 +3,7 @@
 Each function takes an open Store and plain arguments. Terminal, JSON, control and HTML print what it returns.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -339,9 +339,18 @@ class BotSummary:
 class PoolSummary:
     """A pool. Its standings are read at once, the rest when it is asked for first."""
 
-    def __init__(self, store: "Store", pool: PoolRow, form: Format | None = None, rate: Rater = rate_pool) -> None:
-        """`form` is the ladder's format, if it is known. Raises StoreError."""
+    def __init__(
+        self,
+        store: "Store",
+        pool: PoolRow,
+        form: Format | None = None,
+        rate: Rater = rate_pool,
+        whole: bool = False,
+    ) -> None:
+        """`form` is the ladder's format, if it is known. `whole`: all bots will be asked for, so that all meetings are
+        read once. Raises StoreError."""
         self.store, self.pool, self.form = store, pool, form
+        self._whole = whole
         self.standings = read_standings(store, pool, rate=rate)
         self.seats = {seat.id: seat for seat in self.standings.seats}
 
@@ -374,6 +383,15 @@ class PoolSummary:
         """The scores of the best bots against each other, by their ids."""
         best = {place.seat.id for place in self.standings.places[:most]}
         return cross_scores(self.store.meetings(self.pool.id, best, best), best)
+
+    @cached_property
+    def _met_by(self) -> tuple[dict[int, list[PairScore]], dict[int, list[PairScore]]]:
+        """All meetings by who had seat 1, and by who had seat 2, by the other one's id."""
+        first, second = defaultdict[int, list[PairScore]](list), defaultdict[int, list[PairScore]](list)
+        for met in self.store.meetings(self.pool.id):
+            first[met.first].append(met)
+            second[met.second].append(met)
+        return first, second
 
     @cached_property
     def totals(self) -> Totals:
@@ -414,7 +432,10 @@ class PoolSummary:
 
     def bot(self, seat: PoolEntry) -> BotSummary:
         of, pool, id = self.store.meetings, self.pool.id, seat.id
-        as_first, as_second = of(pool, first=(id,)), of(pool, second=(id,))
+        if self._whole:
+            as_first, as_second = self._met_by[0].get(id, []), self._met_by[1].get(id, [])
+        else:
+            as_first, as_second = of(pool, first=(id,)), of(pool, second=(id,))
         none = BotScore()
         met = {one.second: (score_of(one), none) for one in as_first}
         for one in as_second:
@@ -492,25 +513,22 @@ class RecentGames:
 def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> RecentGames:
     """Who moves how often is not stored: each side half of the plies."""
     found, control = RecentGames(), TimeControl.parse(pool.control)
-    for row in islice(store.games(pool.id, bot=seat.id), most):
+    won = {"B": [0, 0], "W": [0, 0]}  # of the colours: lost, won
+    for row in store.newest_of(pool.id, seat.id, most):
         found.games += 1
         found.ends[row.termination] += 1
-        found.faults[row.termination] += row.culprit == seat.label
-        side = 1 if row.first == seat.label else 2
+        found.faults[row.termination] += row.culprit == seat.id
         if found.games == 1:  # a version has one control through all its games
             control, found.own = _own_settings(store, row.key, seat.name, control)
         plies = max(0, row.plies - pool.openings) / 2
         time = allowed(control, plies)
-        found.ms += row.ms1 if side == 1 else row.ms2
+        found.ms += row.ms
         found.plies += plies
         found.allowed = None if time is None or found.allowed is None else found.allowed + time
         if row.winner:
-            won = row.winner == side
-            game = BotScore(wins=int(won), losses=int(not won))
-            if row.result.startswith("B") == won:  # the winner's colour stands in the result
-                found.black += game
-            else:
-                found.white += game
+            wins = row.winner == row.seat
+            won["B" if row.result.startswith("B") == wins else "W"][wins] += 1  # the result has the winner's colour
+    found.black, found.white = (BotScore(wins=wins, losses=losses) for losses, wins in won.values())
     found.faults = +found.faults
     return found
 

@@ -1,13 +1,14 @@
 """Ratings of the versions in a pool from its stored results. Loads numpy: standings that are stored do without."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 
 import numpy as np
 
 from ggp.referee.ratings.bradley_terry import MODELS, Counts, Floats, Ints, Matrix, Priors
-from ggp.referee.ratings.ratings import Ratings, rate
-from ggp.referee.store.model import PairScore, PoolEntry
+from ggp.referee.ratings.ratings import KeptRatings, Ratings, rate
+from ggp.referee.store.model import PairScore, PoolEntry, StoredFit
 
 # -- results per ordered pair of versions, as arrays: a million games are rated quickly -----------------------------
 
@@ -22,6 +23,14 @@ class ResultsTable:
     def __init__(self, meetings: Sequence[PairScore] = ()) -> None:
         self._rows = _merged(_rows(meetings))
         self._fresh: list[PairScore] = []
+
+    @classmethod
+    def of(cls, counts: Sequence[tuple[int, ...]]) -> "ResultsTable":
+        """From the values of meetings, as the store's `meeting_counts` gives them."""
+        made, width = cls(), len(_COLUMNS)
+        values = np.fromiter(chain.from_iterable(counts), np.int64, width * len(counts))
+        made._rows = _merged(values.reshape(-1, width))
+        return made
 
     def add(self, meetings: Iterable[PairScore]) -> None:
         """Count these too."""
@@ -79,6 +88,8 @@ def _rows(meetings: Sequence[PairScore]) -> Ints:
 def _merged(rows: Ints) -> Ints:
     """One line per ordered pair, rising: sums do not depend on the way here, to the last bit."""
     keys = rows[:, 0] * _IDS + rows[:, 1]
+    if (keys[1:] > keys[:-1]).all():
+        return rows
     order = np.argsort(keys, kind="stable")
     rows, keys = rows[order], keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -93,13 +104,24 @@ def _merged(rows: Ints) -> Ints:
 
 
 def rate_seats(
-    meetings: Iterable[PairScore], seats: Sequence[PoolEntry], model: str = "davidson", start: Ratings | None = None
+    meetings: Iterable[PairScore] | ResultsTable,
+    seats: Sequence[PoolEntry],
+    model: str = "davidson",
+    start: Ratings | KeptRatings | None = None,
 ) -> Ratings:
     """Ratings under the names str(version id): of every version that has a game or is active. A forfeit is a loss.
 
     `start`: earlier ratings to begin from, of use if the same versions were rated. CountsError for fewer than two.
     """
-    return rate_tally(ResultsTable(list(meetings)), seats, [seat.id for seat in seats if seat.active], model, start)
+    table = meetings if isinstance(meetings, ResultsTable) else ResultsTable(list(meetings))
+    return rate_tally(table, seats, [seat.id for seat in seats if seat.active], model, start)
+
+
+def kept_ratings(fit: StoredFit | None, model: str) -> KeptRatings | None:
+    """What a rating by this model may begin from, of a fit that the store keeps."""
+    if fit is None or fit.model != model:
+        return None
+    return KeptRatings({str(row.id): row.elo for row in fit.rows}, fit.advantage, fit.tie)
 
 
 def rate_tally(
@@ -107,7 +129,7 @@ def rate_tally(
     seats: Sequence[PoolEntry],
     here: Sequence[int],
     model: str = "davidson",
-    start: Ratings | None = None,
+    start: Ratings | KeptRatings | None = None,
 ) -> Ratings:
     """The same of meetings that were counted before, for those with a game and those `here`, by id."""
     ids = np.union1d(tally.ids(), np.array(here, dtype=np.int64))

@@ -162,12 +162,13 @@ class Rater(Protocol):
 
 
 def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0) -> "Ratings | None":
-    """The Rater of a command: at once, by all games."""
-    from ggp.referee.ladder.rating import rate_seats
+    """The Rater of a command: at once, by all games, beginning at the ratings that the store keeps."""
+    from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
     from ggp.referee.ratings.bradley_terry import CountsError
 
     try:
-        return rate_seats(store.meetings(pool), seats, model)
+        start = kept_ratings(store.fit(pool), model)
+        return rate_seats(ResultsTable.of(store.meeting_counts(pool)), seats, model, start)
     except CountsError:
         return None
 

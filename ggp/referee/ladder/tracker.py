@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Playing, Progress, StopConditions
-from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
 from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
 from ggp.referee.ladder.tune import state_of
@@ -157,8 +157,9 @@ class ProgressTracker:
         """Standings from all that is stored, kept for those who ask the store."""
         for row, contest in contests.items():
             try:
-                seats, meetings = self._store.seats(row), self._store.meetings(row)
-                ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, self._ratings.get(row))
+                seats, meetings = self._store.seats(row), ResultsTable.of(self._store.meeting_counts(row))
+                start = self._ratings.get(row) or kept_ratings(self._store.fit(row), contest.model)
+                ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, start)
                 scored = {version: BotScore(*counts) for version, counts in self._store.scores(row).items()}
                 fit = make_fit(ratings, row, self._store.counted(row), seats)
                 self._store.save_fit(row, fit)

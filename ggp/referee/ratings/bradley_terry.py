@@ -286,10 +286,21 @@ class Fit:
     steps: int
 
 
-def fit(counts: Counts, model: OutcomeModel, priors: Priors, advantage: bool = True, start: Fit | None = None) -> Fit:
+@dataclass(frozen=True, slots=True)
+class StartingPoint:
+    """Where a fit begins: θ of every bot, the first-seat advantage, t of the model's ties."""
+
+    theta: Floats
+    advantage: float
+    t: float
+
+
+def fit(
+    counts: Counts, model: OutcomeModel, priors: Priors, advantage: bool = True, start: StartingPoint | None = None
+) -> Fit:
     """The most probable ratings; with `priors.plain` the likeliest ones, of mean 0 if there is no anchor.
 
-    `start` is an earlier fit of the same names to begin from. CountsError, naming the bot, if there is no maximum.
+    `start`: near them, if that is known. CountsError, naming the bot, if there is no maximum.
     """
     if len(counts.names) < 2:
         raise CountsError(
@@ -304,7 +315,12 @@ def fit(counts: Counts, model: OutcomeModel, priors: Priors, advantage: bool = T
             f"every game is a tie: {model.tie} is infinite; a prior makes it finite", code="infinite-rating"
         )
     objective = Objective(counts.names, played, model, priors, advantage, ties or not priors.plain)
-    point, steps = _climb(objective, objective.begin(start))
+    try:
+        point, steps = _climb(objective, objective.begin(start))
+    except CountsError:
+        if start is None:
+            raise
+        point, steps = _climb(objective, objective.begin(None))  # from too far away it may not find the way
     theta, a, t = objective.parts(point)
     _, _, curvature = objective.at(point)
     return Fit(theta, a, t, _inverse(curvature), advantage, steps)
@@ -334,8 +350,8 @@ class Objective:
         self._size, self._a, self._t = len(names), a, t
         self._precision, self._pull = of_ratings(priors, names)
 
-    def begin(self, start: Fit | None) -> Floats:
-        """The first vector: an earlier fit's, or the prior's."""
+    def begin(self, start: StartingPoint | None) -> Floats:
+        """The first vector: that of the start, or the prior's."""
         theta, a, t = np.zeros(self._size), 0.0, self._priors.tie_mean
         if self._t and start is None:
             t = self._tie()

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.referee.ratings.bradley_terry import DAVIDSON, NO_TIES, Counts, Fit, Floats, Ints, OutcomeModel, Priors, fit
+from ggp.referee.ratings.bradley_terry import (
+    DAVIDSON,
+    NO_TIES,
+    Counts,
+    Fit,
+    Floats,
+    Ints,
+    OutcomeModel,
+    Priors,
+    StartingPoint,
+    fit,
+)
 from ggp.referee.ratings.scale import ELO
 from ggp.referee.ratings.sprt import phi
 
@@ -55,6 +66,25 @@ class _Fitness:
     points: Floats
     expected: Floats
     deviance: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRatings:
+    """What is left of ratings that were kept: Elo by name, on any scale, `advantage` in Elo and `tie` as of Ratings."""
+
+    elo: Mapping[str, float]
+    advantage: float
+    tie: float
+
+    def point(self, names: Sequence[str]) -> StartingPoint | None:
+        """From where to rate these bots, of which some may be new; None if nothing can be made of it."""
+        known = [elo for name in names if (elo := self.elo.get(name)) is not None]
+        if not known or not self.tie > 0:
+            return None
+        mean = math.fsum(known) / len(known)
+        theta = np.array([self.elo.get(name, mean) for name in names]) / ELO
+        point = StartingPoint(theta, self.advantage / ELO, math.log(self.tie))
+        return point if np.isfinite([*theta, point.advantage, point.t]).all() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,14 +253,20 @@ def rate(
     model: OutcomeModel = DAVIDSON,
     priors: Priors | None = None,
     advantage: bool = True,
-    start: Ratings | None = None,
+    start: Ratings | KeptRatings | None = None,
 ) -> Ratings:
     """Rate a pool. `advantage` False: sitting first is worth nothing. `start`: ratings of before, to refit quickly.
+
+    From wherever it begins it ends at the same ratings, but for less than 10⁻⁶ Elo.
 
     CountsError if there are fewer than two bots, or if a rating is infinite (only without prior): it names the bot.
     """
     priors = priors or Priors()
-    before = start.fitted if start is not None and start.counts.names == counts.names else None
+    before: StartingPoint | None = None
+    if isinstance(start, KeptRatings):
+        before = start.point(counts.names)
+    elif start is not None and start.counts.names == counts.names:
+        before = StartingPoint(start.fitted.theta, start.fitted.advantage, start.fitted.t)
     found = fit(counts, model, priors, advantage, before)
     return Ratings(counts, model, dict(priors.anchors), found, found.theta * ELO)
 

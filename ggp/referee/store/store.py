@@ -432,6 +432,8 @@ class Store:
     # -- results -------------------------------------------------------------------------------------------------
 
     meetings = _reading(played.meetings)
+    meeting_counts = _reading(played.meeting_counts)
+    newest_of = _reading(played.newest_of)
     totals = _reading(totals)
     scores = _reading(score_counts)
     counted = _reading(counted)

@@ -88,7 +88,7 @@ def write_report(
     `matches`: of each pool, those that get a page; `engine` draws them.
     """
     folder, form, name = Folder(output), format_of(ladder), name_of(ladder)
-    pools = [PoolSummary(store, pool, form) for pool in chosen_pools(store.pools(), pool_name)]
+    pools = [PoolSummary(store, pool, form, whole=True) for pool in chosen_pools(store.pools(), pool_name)]
     bots = sorted({seat.name for pool in pools for seat in pool.standings.seats})
     of_pools = {f"pools/{file_of(pool.pool.name)}": pool for pool in pools if len(pools) > 1}
     kept = {row.key: row for pool in pools for row in store.games(pool.pool.id, limit=matches)}

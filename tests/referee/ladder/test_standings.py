@@ -58,7 +58,7 @@ def test_a_fit_says_what_the_ratings_say() -> None:
 
 
 def test_nothing_is_rated_of_one_bot() -> None:
-    assert rate_pool(Mock(meetings=lambda pool: []), 1, SEATS[:1], "davidson") is None
+    assert rate_pool(Mock(meeting_counts=lambda pool: [], fit=lambda pool: None), 1, SEATS[:1], "davidson") is None
 
 
 def test_a_fit_is_current_until_something_changes() -> None:
