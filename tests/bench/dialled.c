@@ -1,20 +1,25 @@
-/* Bots that dial in to a lobby without keys, a thousand in one thread; for measuring the lobby, so it does nothing else.
- *     cc -O2 -o dialled dialled.c && ./dialled PORT BOTS MOVES_A_SECOND SECONDS
+/* Bots that dial in to a lobby, a thousand in one thread; for measuring the lobby, so it does nothing else.
+ *     cc -O2 -o dialled dialled.c -lsodium && ./dialled PORT BOTS MOVES_A_SECOND SECONDS [KEYS]
  *
- * They speak ZMTP 3.0 (NULL, DEALER) over plain sockets and one epoll: no library's thread is in what is measured.
+ * They speak ZMTP 3.0 (NULL or CURVE, DEALER) over plain sockets and one epoll: no library's thread is in what is
+ * measured. The file KEYS holds 32 bytes of the server's public key, then each bot's public and secret key; without it
+ * the bots use no keys. -DNO_KEYS builds them without libsodium.
  * They play `yugo` at random on points of one colour of the chessboard, where every pawn has liberties, so that each
  * move is legal; after about 50 plies a bot takes the button and both pass. All think so long that together they make
  * as many moves a second as were asked for.
  *
  * A move's way is from right before the write of a bot's answer to right after the read that brought its opponent's
  * `genmove`. Opponents are known by the game's plies so far; where two games are alike nothing is measured. The first
- * SETTLE seconds after all bots play are not counted. Prints one JSON object; ways in ms, `busy` is the share of its
- * time in which this program ran.
+ * SETTLE seconds after all bots play are not counted. Prints a line when it begins to count, then one JSON object; ways
+ * in ms, `busy` is the share of its time in which this program ran.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#ifndef NO_KEYS
+#include <sodium.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +42,8 @@ typedef struct {
     uint8_t in[ROOM];
     int unsent;                /* answers of one read leave in one write, as libzmq has it */
     uint8_t out[4096];
+    uint8_t own_public[32], own_secret[32], shared[32]; /* of this connection, and what both ends computed of them */
+    uint64_t sealed;           /* boxes so far, the number of the next nonce */
 } Bot;
 
 static Bot *bots;
@@ -46,6 +53,7 @@ static struct { uint64_t plies; double when; } sent[ALIKE];
 static double *ways, began, counted_from = 1e18;
 static long moves, measured, room_for, byes;
 static uint64_t state = 88172645463325252u;
+static uint8_t *keys;          /* the content of KEYS */
 
 static double now(void) {
     struct timespec t;
@@ -67,6 +75,91 @@ static void transmit(Bot *bot, const void *data, size_t size) {
     if (send(bot->socket, data, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
 }
 
+/* The head of a ZMTP frame; its size. */
+static size_t head_of(uint8_t *out, int flags, size_t size) {
+    if (size < 256) return out[0] = (uint8_t)flags, out[1] = (uint8_t)size, 2;
+    out[0] = (uint8_t)(flags | 2);
+    for (int byte = 0; byte < 8; byte++) out[8 - byte] = (uint8_t)(size >> 8 * byte);
+    return 9;
+}
+
+#ifndef NO_KEYS
+/* CurveZMQ: http://rfc.zeromq.org/spec:26. A box is 16 bytes longer than what is in it. */
+static void nonce_of(uint8_t nonce[24], const char *prefix, uint64_t number) {
+    memcpy(nonce, prefix, 16);
+    for (int byte = 0; byte < 8; byte++) nonce[23 - byte] = (uint8_t)(number >> 8 * byte);
+}
+
+static size_t seal(Bot *bot, uint8_t *out, int flags, const void *data, size_t size) {
+    uint8_t plain[600], nonce[24], body[700] = "\7MESSAGE";
+    if (size + 1 > sizeof plain) die("an answer is too long");
+    plain[0] = (uint8_t)(flags & 4 ? 2 : flags); /* a command has another flag here */
+    memcpy(plain + 1, data, size);
+    nonce_of(nonce, "CurveZMQMESSAGEC", bot->sealed++);
+    memcpy(body + 8, nonce + 16, 8);
+    crypto_box_easy_afternm(body + 16, plain, size + 1, nonce, bot->shared);
+    size_t whole = 16 + 16 + size + 1, head = head_of(out, 0, whole);
+    memcpy(out + head, body, whole);
+    return head + whole;
+}
+
+/* What is in a message: flags, then the data; 0: it is none. */
+static size_t opened(Bot *bot, uint8_t *plain, const uint8_t *body, size_t size) {
+    uint8_t nonce[24];
+    if (size < 33 || memcmp(body, "\7MESSAGE", 8)) return 0;
+    memcpy(nonce, "CurveZMQMESSAGES", 16);
+    memcpy(nonce + 16, body + 8, 8);
+    return crypto_box_open_easy_afternm(plain, body + 16, size - 16, nonce, bot->shared) ? 0 : size - 32;
+}
+
+static void curve_hello(Bot *bot) {
+    uint8_t out[202] = {4, 200}, nonce[24], nothing[64] = {0};
+    memcpy(out + 2, "\5HELLO\1\0", 8);
+    crypto_box_keypair(bot->own_public, bot->own_secret);
+    memcpy(out + 82, bot->own_public, 32);
+    nonce_of(nonce, "CurveZMQHELLO---", ++bot->sealed);
+    memcpy(out + 114, nonce + 16, 8);
+    if (crypto_box_easy(out + 122, nothing, 64, nonce, keys, bot->own_secret)) die("hello");
+    bot->sealed++;
+    transmit(bot, out, sizeof out);
+}
+
+static const char METADATA[] = "\xbSocket-Type\0\0\0\6DEALER";
+
+static void curve_initiate(Bot *bot, const uint8_t *welcome, size_t size) {
+    uint8_t nonce[24] = "WELCOME-", plain[128], vouch[64], inside[16 + 112 + sizeof METADATA], out[600];
+    const uint8_t *mine = keys + 32 + 64 * (bot - bots);
+    if (size != 168 || memcmp(welcome, "\7WELCOME", 8)) die("no welcome: is the key admitted?");
+    memcpy(nonce + 8, welcome + 8, 16);
+    if (crypto_box_open_easy(plain, welcome + 24, 144, nonce, keys, bot->own_secret)) die("welcome");
+    if (crypto_box_beforenm(bot->shared, plain, bot->own_secret)) die("keys");
+    memcpy(vouch, bot->own_public, 32);
+    memcpy(vouch + 32, keys, 32);
+    memcpy(inside, mine, 32);
+    memcpy(nonce, "VOUCH---", 8);
+    randombytes_buf(nonce + 8, 16);
+    memcpy(inside + 32, nonce + 8, 16);
+    if (crypto_box_easy(inside + 48, vouch, 64, nonce, plain, mine + 32)) die("vouch");
+    memcpy(inside + 128, METADATA, sizeof METADATA - 1);
+    size_t whole = 128 + sizeof METADATA - 1, head = head_of(out, 4, 9 + 96 + 8 + 16 + whole);
+    memcpy(out + head, "\10INITIATE", 9);
+    memcpy(out + head + 9, plain + 32, 96);
+    nonce_of(nonce, "CurveZMQINITIATE", bot->sealed++);
+    memcpy(out + head + 105, nonce + 16, 8);
+    crypto_box_easy_afternm(out + head + 113, inside, whole, nonce, bot->shared);
+    transmit(bot, out, head + 113 + 16 + whole);
+}
+#endif
+
+static size_t frame_of(Bot *bot, uint8_t *out, int flags, const void *data, size_t size) {
+#ifndef NO_KEYS
+    if (keys) return seal(bot, out, flags, data, size);
+#endif
+    size_t head = head_of(out, flags, size);
+    memcpy(out + head, data, size);
+    return head + size + 0 * sizeof *bot;
+}
+
 static void flush(Bot *bot) {
     if (bot->unsent) transmit(bot, bot->out, (size_t)bot->unsent);
     bot->unsent = 0;
@@ -74,11 +167,9 @@ static void flush(Bot *bot) {
 
 /* One message of two frames. */
 static void say(Bot *bot, char kind, const char *payload, size_t size) {
-    const uint8_t head[] = {1, 1, (uint8_t)kind, 0, (uint8_t)size};
-    if (bot->unsent + sizeof head + size > sizeof bot->out) flush(bot);
-    memcpy(bot->out + bot->unsent, head, sizeof head);
-    memcpy(bot->out + bot->unsent + sizeof head, payload, size);
-    bot->unsent += (int)(sizeof head + size);
+    if (bot->unsent + size + 200 > sizeof bot->out) flush(bot);
+    bot->unsent += (int)frame_of(bot, bot->out + bot->unsent, 1, &kind, 1);
+    bot->unsent += (int)frame_of(bot, bot->out + bot->unsent, 0, payload, size);
 }
 
 static void answer(Bot *bot, const char *id, const char *text) {
@@ -194,14 +285,15 @@ static void hello(Bot *bot) {
     say(bot, 'H', (char *)out, 27);
 }
 
-/* One frame; `whole`: bytes with its head. */
+/* One frame, as it was sent. */
 static void frame(Bot *bot, const uint8_t *body, size_t size, int flags, double came, double rate) {
     static char kind, line[ROOM];
     if (flags & 4) {
         if (size > 6 && !memcmp(body, "\4PING", 5)) {
-            uint8_t pong[64] = {4, (uint8_t)(size - 2), 4, 'P', 'O', 'N', 'G'};
-            memcpy(pong + 7, body + 7, size - 7);
-            transmit(bot, pong, size);
+            uint8_t pong[64] = "\4PONG", out[200];
+            memcpy(pong + 5, body + 7, size - 7);
+            flush(bot);
+            transmit(bot, out, frame_of(bot, out, 4, pong, size - 2));
         }
     } else if (flags & 1) {
         kind = (char)body[0];
@@ -214,6 +306,40 @@ static void frame(Bot *bot, const uint8_t *body, size_t size, int flags, double 
     }
 }
 
+/* A frame as it came: of the handshake, or with one in it. `greeted`: 1 greeting, 2 handshake, 3 all. */
+static void came_frame(Bot *bot, const uint8_t *body, size_t size, int flags, double came, double rate) {
+#ifndef NO_KEYS
+    static uint8_t plain[ROOM];
+    if (keys && bot->greeted < 3) {
+        if (bot->greeted++ == 1) curve_initiate(bot, body, size);
+        else if (size > 6 && !memcmp(body, "\5READY", 6)) hello(bot);
+        else die("not let in");
+        return;
+    }
+    if (keys) {
+        if (!(size = opened(bot, plain, body, size))) die("a box does not open");
+        flags = plain[0] & 2 ? 4 : plain[0];
+        body = plain + 1;
+        size--;
+    }
+#endif
+    frame(bot, body, size, flags, came, rate);
+}
+
+/* "The greeting shall be 64 octets"; without keys both sides follow it with READY. */
+static void greet(Bot *bot) {
+    static const uint8_t ready[] = "\4\x1c\5READY\xbSocket-Type\0\0\0\6DEALER";
+    bot->greeted = 1;
+#ifndef NO_KEYS
+    if (keys) {
+        curve_hello(bot);
+        return;
+    }
+#endif
+    transmit(bot, ready, sizeof ready - 1);
+    hello(bot);
+}
+
 /* Everything that has come for a bot. */
 static void hear(Bot *bot, double rate) {
     ssize_t got = read(bot->socket, bot->in + bot->bytes, (size_t)(ROOM - bot->bytes));
@@ -221,12 +347,9 @@ static void hear(Bot *bot, double rate) {
     if (got <= 0) die("a connection was lost");
     bot->bytes += (int)got;
     size_t at = 0, left = (size_t)bot->bytes;
-    if (!bot->greeted) { /* "The greeting shall be 64 octets"; both sides follow it with READY */
-        static const uint8_t ready[] = "\4\x1c\5READY\xbSocket-Type\0\0\0\6DEALER";
+    if (!bot->greeted) {
         if (left < 64) return;
-        bot->greeted = 1;
-        transmit(bot, ready, sizeof ready - 1);
-        hello(bot);
+        greet(bot);
         at = 64;
     }
     while ((left = (size_t)bot->bytes - at) >= 2) {
@@ -236,7 +359,7 @@ static void hear(Bot *bot, double rate) {
         for (size_t byte = 1; byte < big; byte++) size = size << 8 | head[byte];
         if (size + big > ROOM) die("a frame is too long");
         if (left < size + big) break;
-        frame(bot, head + big, size, head[0], came, rate);
+        came_frame(bot, head + big, size, head[0], came, rate);
         at += size + big;
     }
     flush(bot);
@@ -245,7 +368,8 @@ static void hear(Bot *bot, double rate) {
 }
 
 static void dial(Bot *bot, int port) {
-    static const uint8_t greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
+    uint8_t greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
+    if (keys) memcpy(greeting + 12, "CURVE", 5);
     struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     bot->socket = socket(AF_INET, SOCK_STREAM, 0);
@@ -274,7 +398,7 @@ static double used(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) return fprintf(stderr, "usage: dialled PORT BOTS MOVES_A_SECOND SECONDS\n"), 2;
+    if (argc < 5 || argc > 6) return fprintf(stderr, "usage: dialled PORT BOTS MOVES_A_SECOND SECONDS [KEYS]\n"), 2;
     double rate = atof(argv[3]), seconds = atof(argv[4]), all_joined = 0, all_paired = 0, used_before = 0, end = 1e18;
     int dialled = 0;
     count = atoi(argv[2]);
@@ -282,6 +406,13 @@ int main(int argc, char **argv) {
     heap = calloc((size_t)count + 1, sizeof *heap);
     room_for = (long)(rate * seconds * 2) + 1000;
     ways = calloc((size_t)room_for, sizeof *ways);
+    if (argc > 5) {
+        size_t size = 32 + 64 * (size_t)count;
+        FILE *file = fopen(argv[5], "rb");
+        keys = malloc(size);
+        if (!file || fread(keys, 1, size, file) != size) die(argv[5]);
+        fclose(file);
+    }
     epoll = epoll_create1(0);
     began = now();
     for (double at = began; at < end; at = now()) {
@@ -301,7 +432,11 @@ int main(int argc, char **argv) {
             counted_from = now() + SETTLE;
             end = counted_from + seconds;
         }
-        if (!used_before && now() > counted_from) used_before = used();
+        if (!used_before && now() > counted_from) {
+            used_before = used();
+            puts("counting");
+            fflush(stdout);
+        }
         if (now() - began > 120 + seconds) die("not all bots play after two minutes");
     }
     double busy = (used() - used_before) / seconds;

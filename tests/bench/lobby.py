@@ -6,6 +6,10 @@ bots are one C program (dialled.c) on the other core, which does next to nothing
 time`). Server and engines have one core for all. Games are of about 50 plies on a 13x13 board and are stored, rated and
 followed by spectators all the while; the first seconds, when all bots dial in at once, have rows of their own, and so
 has a lobby whose pages are visited meanwhile: the process that serves them has the server's core, too.
+
+What a ply takes of the processor is measured as a public server has it: bots with keys, and a hundred spectators, each
+of which follows one match after another. There the lobby and the process that serves spectators have one core,
+everything else, the engine too, the other.
 """
 
 import contextlib
@@ -22,13 +26,15 @@ import time
 from collections.abc import Iterator, Mapping
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import zmq
+from zmq.utils import z85
 
+from ggp.protocol.spectator_wire import Begun, Over, SpectatorState, read_published, request_topic, topic_of
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
-from ggp.referee.lobby.keys import Book, allow, change, now
+from ggp.referee.lobby.keys import Book, KeyEntry, change, now
 from tests.bench.referee import build as build_instant
 from tests.support.dialled_bots import dial
 from tests.support.lobby_server import LobbyProcess
@@ -39,6 +45,7 @@ BOTS = 1000
 _PATIENCE = 60.0  # seconds
 _VISITS = 0.05  # seconds between two visits of a page
 _PAGES = ("/", "/pools/small.html", "/games", "/live", "/events")
+_SPECTATORS = 100
 _TOGETHER = 50  # bots that dial in at a time where bots are slow: a poll of ZeroMQ looks at every socket
 _FILE = """\
 [lobby]
@@ -46,7 +53,7 @@ listen = "tcp://127.0.0.1:*"
 keys = {keys}
 engines = 1
 hello = 600
-watch = "none"
+watch = "{watch}"
 drain = 0
 pairing = {pairing}
 bots = 5000
@@ -69,6 +76,10 @@ def main(quick: bool = False) -> Rows:
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
         for rate in RATES:
+            rows += watched(
+                Path(folder) / f"watched-{rate}", build(Path(folder), keys=True), bots, rate * bots // BOTS, seconds
+            )
+        for rate in RATES:
             rows += _playing(Path(folder) / str(rate), program, bots, rate * bots // BOTS, seconds)
         rows += _visited(Path(folder), program, bots, RATES[0] * bots // BOTS, seconds)
         for keys in (False, True):
@@ -78,20 +89,155 @@ def main(quick: bool = False) -> Rows:
     return rows
 
 
-def build(place: Path) -> Path:
-    """The bots, a program."""
-    program = place / "dialled"
+def build(place: Path, keys: bool = False) -> Path:
+    """The bots, a program; with `keys` it needs libsodium."""
+    program = place / f"dialled-{keys}"
     source = Path(__file__).with_name("dialled.c")
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, source], check=True)
+    how = ["-lsodium"] if keys else ["-DNO_KEYS"]
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, source, *how], check=True)
     return program
 
 
-def play(program: Path, server: LobbyProcess, bots: int, rate: float, seconds: float, *before: str) -> dict[str, Any]:
-    """What the bots say of so many moves a second; `before` are words before their command line."""
+def play(
+    program: Path,
+    server: LobbyProcess,
+    bots: int,
+    rate: float,
+    seconds: float,
+    *before: str,
+    keys: Path | None = None,
+    processes: Mapping[str, int] = {},
+) -> dict[str, Any]:
+    """What the bots say of so many moves a second; `before` are words before their command line. `processes`: whose
+    processor time is measured meanwhile, a value of its own in µs a ply."""
     port = str(urlsplit(server.url).port)
-    command = [*before, str(program), port, str(bots), str(rate), str(seconds)]
-    said: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    return said
+    command = [*before, str(program), port, str(bots), str(rate), str(seconds), *([str(keys)] if keys else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as bots_process:
+        assert bots_process.stdout
+        bots_process.stdout.readline()  # it counts from now on
+        began = {name: processor(pid) for name, pid in processes.items()}
+        line = bots_process.stdout.readline()
+        ended = {name: processor(pid) for name, pid in processes.items()}
+    said: dict[str, Any] = json.loads(line)
+    plies = said["moves"] * seconds
+    return said | {name: (ended[name] - began[name]) / plies * 1e6 for name in processes}
+
+
+def processor(pid: int) -> float:
+    """Seconds of processor time that all threads of a process have used."""
+    used = 0
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            used += int((thread / "schedstat").read_text().split()[0])
+    return used / 1e9
+
+
+def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
+    """A lobby with keys and spectators."""
+    names = [f"bot-{number:04d}" for number in range(bots)]
+    pairs = {name: new_pair() for name in names}
+    with _serving(folder, 1, pairs, watch="tcp://0.0.0.0:*") as (server, server_key):
+        keys = folder / "keys"
+        keys.write_bytes(
+            z85.decode(server_key)
+            + b"".join(z85.decode(pair.public) + z85.decode(pair.secret) for pair in pairs.values())
+        )
+        (url,) = [one["url"] for one in server.wait_for("spectators", 1, word="open")]
+        cores = sorted(os.sched_getaffinity(0))
+        engine, spectators = server.pids("--bind")[0], server.pids("ggp.referee.lobby.spectator_process")[0]
+        lobby = server.process.pid
+        for pid in (lobby, spectators):
+            pin(pid, cores[0])
+        pin(engine, cores[-1])
+        with Watching(url.replace("0.0.0.0", "127.0.0.1"), server_key, cores[-1]) as watching:
+            said = play(
+                program,
+                server,
+                bots,
+                rate,
+                seconds,
+                "taskset",
+                "-c",
+                str(cores[-1]),
+                keys=keys,
+                processes={"lobby": lobby, "engine": engine, "spectators": spectators},
+            )
+        seen = watching.events / seconds
+    name = f"lobby: {bots} bots with keys, {_SPECTATORS} spectators, {rate} moves/s"
+    return [
+        (f"{name}: moves", said["moves"], "moves/s"),
+        (f"{name}: a ply, processor of the lobby", said["lobby"], "µs"),
+        (f"{name}: a ply, processor of the spectators' process", said["spectators"], "µs"),
+        (f"{name}: a ply, processor of the engine", said["engine"], "µs"),
+        (f"{name}: a move's way, half", said["p50"], "ms"),
+        (f"{name}: a move's way, 90 %", said["p90"], "ms"),
+        (f"{name}: a move's way, 99 %", said["p99"], "ms"),
+        (f"{name}: bots' own time", said["busy"] * 100, "%"),
+        (f"{name}: events that spectators saw", seen, "events/s"),
+    ]
+
+
+def pin(pid: int, core: int) -> None:
+    """All threads of a process on one core."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), {core})
+
+
+class Watching:
+    """Spectators in a thread on one core, each a connection with keys that follows one match after another. `events`:
+    how many they have seen."""
+
+    def __init__(self, url: str, server_key: str, core: int) -> None:
+        self.events = 0
+        self._url, self._key, self._core = url, server_key, core
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        os.sched_setaffinity(0, {self._core})  # the threads of the context, too
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        sockets = [self._connected(context) for _ in range(_SPECTATORS)]
+        poller = zmq.Poller()
+        for one in sockets:
+            poller.register(one, zmq.POLLIN)
+        sockets[0].subscribe(topic_of("ladder", ""))
+        sockets[0].subscribe(request_topic("ladder", "", 0, "00"))
+        followed: dict[bytes, zmq.Socket[bytes]] = {}
+        free = list(sockets)
+        while not self._done.is_set():
+            for ready, _ in poller.poll(100):
+                topic, payload = ready.recv_multipart()
+                if topic.startswith(b"match/"):
+                    self.events += 1
+                    continue
+                news, _ = read_published(payload)
+                if isinstance(news, Over) and topic_of("match", news.head.match) in followed:
+                    one = followed.pop(topic_of("match", news.head.match))
+                    one.unsubscribe(topic_of("match", news.head.match))
+                    free.append(one)
+                begun = [news.head] if isinstance(news, Begun) else []
+                begun += news.matches if isinstance(news, SpectatorState) else []
+                for head in begun if free else ():
+                    if free and topic_of("match", head.match) not in followed:
+                        one = followed[topic_of("match", head.match)] = free.pop(0)
+                        one.subscribe(topic_of("match", head.match))
+        context.destroy(linger=0)
+
+    def _connected(self, context: "zmq.Context[zmq.Socket[bytes]]") -> "zmq.Socket[bytes]":
+        pair, one = new_pair(), context.socket(zmq.SUB)
+        one.setsockopt(zmq.CURVE_SERVERKEY, self._key.encode())
+        one.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+        one.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+        one.connect(self._url)
+        return one
 
 
 def idle(folder: Path, bots: int, keys: bool) -> float:
@@ -224,18 +370,19 @@ def _connected(folder: Path, program: Path, times: int) -> Rows:
 
 @contextlib.contextmanager
 def _serving(
-    folder: Path, pairing: float, pairs: Mapping[str, KeyPair], web: str = ""
+    folder: Path, pairing: float, pairs: Mapping[str, KeyPair], web: str = "", watch: str = "none"
 ) -> Iterator[tuple[LobbyProcess, str]]:
     """A lobby and its public key; `pairs` are the bots' keys, none if they need none."""
     folder.mkdir()
-    own, book = new_pair(), Book()
+    own, when = new_pair(), now()
     write_pair(folder / "server.key", own)
-    for name, pair in pairs.items():
-        book = allow(book, "ann", name, pair.public, now())
+    book = Book(
+        tuple(KeyEntry(key=pair.public, owner=name, bots=(name,), created=when) for name, pair in pairs.items())
+    )
     with change(folder / "keys.json") as write:
         write(book)
     file = folder / "club.toml"
-    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, web=web))
+    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, web=web, watch=watch))
     server = LobbyProcess(file)
     try:
         yield server, own.public
