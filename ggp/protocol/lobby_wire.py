@@ -93,6 +93,7 @@ class Bye(msgspec.Struct, frozen=True):
 
 Message = Hello | LobbyAsk | LobbyAnswer | Stderr | Bye
 _NEVER_SENT = CONTROL + b"\t\n#"
+_MARKS = (b"=", b"?")
 _SIZES = {b"H": MAX_TEXT, b"C": MAX_COMMAND, b"R": MAX_ANSWER, b"E": MAX_TEXT, b"B": MAX_TEXT}
 
 
@@ -129,6 +130,18 @@ def decode(frames: Sequence[bytes]) -> Message:
     if kind == b"E":
         return Stderr(_text(payload))
     return _hello(payload) if kind == b"H" else Bye(_text(payload))
+
+
+def plain_answer(frames: Sequence[bytes]) -> bytes | None:
+    """The answer in these frames, as `decode` would give it; None where they are anything else, or not plain enough for
+    a quick look."""
+    if len(frames) != FRAMES or frames[0] != b"R":
+        return None
+    payload = frames[1]
+    size = len(payload)
+    if size > MAX_ANSWER or payload[:1] not in _MARKS or not 0 < payload.find(b"\n\n") == size - 2:
+        return None
+    return payload if len(payload.translate(None, CONTROL)) == size else None
 
 
 def encode(message: Message) -> list[bytes]:

@@ -26,6 +26,7 @@ from ggp.protocol.lobby_wire import (
     Stderr,
     decode,
     encode,
+    plain_answer,
     printable,
 )
 
@@ -48,6 +49,21 @@ MESSAGES: list[tuple[Message, list[bytes]]] = [
     (Bye("done"), [b"B", b"done"]),
     (Bye(""), [b"B", b""]),
 ]
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from([b"R", b"C"]), st.text("=?\n 1\r\0é", max_size=8).map(str.encode)), max_size=3)
+)
+@example([b"R", b"= a\n\n"])
+@example([b"R", b"= " + b"x" * MAX_FRAME + b"\n\n"])
+def test_quick_look_at_an_answer_finds_what_decode_finds(frames: list[bytes]) -> None:
+    found = plain_answer(frames)
+    assert found is None or decode(frames) == LobbyAnswer(found)
+
+
+def test_quick_look_takes_what_bots_say() -> None:
+    for said in (b"=\n\n", b"=12 D4\n\n", b"?7 no\n\n", "= é\n2\n\n".encode()):
+        assert plain_answer([b"R", said]) == said
 
 
 @pytest.mark.parametrize(("message", "frames"), MESSAGES)

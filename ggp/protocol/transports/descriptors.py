@@ -6,7 +6,6 @@ import socket
 import struct
 from array import array
 from fcntl import ioctl
-from pathlib import Path
 from termios import FIONREAD
 
 _RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
@@ -80,5 +79,8 @@ def waiting(descriptor: int) -> int:
 
 def resident() -> int:
     """Bytes of memory that this process has."""
-    with Path("/proc/self/statm").open("rb") as file:
-        return int(file.read().split()[1]) * _PAGE
+    descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)  # a file object takes twice as long
+    try:
+        return int(os.read(descriptor, 100).split(b" ", 2)[1]) * _PAGE
+    finally:
+        os.close(descriptor)

@@ -296,7 +296,7 @@ class KeyAuth(Admission):
     def changed(self) -> bool:
         if self._registry.refresh():
             self._event_log.log("keys", "problem" if self._registry.problem else "read", reason=self._registry.problem)
-        return True  # keys expire without a change of the file
+        return self._registry.changed()
 
     def _answer(self) -> None:
         if self._zap is None or not self._zap.handle_one():

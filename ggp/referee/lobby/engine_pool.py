@@ -16,10 +16,11 @@ from pathlib import Path
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-from ggp.protocol.channel import Channel
+from ggp.protocol.channel import Channel, Exchanged
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.grammar import MAX_ANSWER
 from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.pipe import native_exchange
 from ggp.protocol.transports.unix import CHUNK, SCHEME, path_of
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.background_tasks import BackgroundTasks
@@ -37,6 +38,7 @@ from ggp.referee.play.setting import Timeouts
 _QUEUE = 1000
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
 _MOMENT_MS = 1  # of blocking for an answer, the least that poll can wait
+_MOMENT = 0.0005  # seconds, which `exchange` rounds up to the same
 _IN_VAIN, _AGAIN = 3, 64  # after so many such waits in vain in a row, only one in so many commands is waited for so
 _HELD = 0.01  # seconds of such waits after which others in the loop have their turn
 _ACCEPT = 0.01  # seconds between attempts to connect to an engine that accepts no connection now
@@ -131,20 +133,22 @@ class StreamLink(EngineLink):
             self.lost()
         return _EngineStream(self, theirs)
 
-    def answers_at_once(self, poll: select.poll) -> bool:
-        """Block for an answer for a moment, if that was worth it lately: it saves a turn of the loop. False: it did not
-        come, or was not waited for."""
+    def may_block(self) -> bool:
+        """Whether to block for an answer for a moment, if that was worth it lately: it saves a turn of the loop. Call
+        `blocked` after it."""
         self._skipped += 1
         if self._held >= _HELD:
             self._held = 0.0
             return False
         if self._in_vain >= _IN_VAIN and self._skipped < _AGAIN:
             return False
-        began, self._skipped = time.monotonic(), 0
-        came = bool(poll.poll(_MOMENT_MS))
-        self._held += time.monotonic() - began
+        self._skipped = 0
+        return True
+
+    def blocked(self, seconds: float, came: bool) -> None:
+        """It was waited so long for an answer, and it came or not."""
+        self._held += seconds
         self._in_vain = 0 if came else self._in_vain + 1
-        return came
 
     def _connected(self) -> socket.socket:
         """Raises OSError; BlockingIOError if the engine accepts no connection now."""
@@ -164,6 +168,8 @@ class _EngineStream(EngineSession):
         super().__init__(link)
         self._socket = theirs
         self._asked = False  # and nothing was read since
+        self._waits = False  # for the loop to read
+        self._reader = False  # the loop looks at the socket
         self._poll = select.poll()
         if theirs is None:
             self.close()
@@ -184,31 +190,60 @@ class _EngineStream(EngineSession):
         except OSError:
             self._end()
 
+    def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> Exchanged | None:
+        """See channel.Exchanged. It blocks for a moment only: what comes later is read in the loop."""
+        theirs = self._socket
+        if native_exchange is None or theirs is None:
+            return None
+        block, descriptor = self._link.may_block(), theirs.fileno()
+        exchanged = native_exchange(descriptor, descriptor, -1, lines, number, min(seconds, _MOMENT) if block else 0.0)
+        if exchanged is not None:
+            _, _, said, sent, answered, _ = exchanged
+            self._asked = False
+            if block:
+                self._link.blocked(answered - sent, said is not None)
+            if said == b"":
+                self._end()
+        return exchanged
+
     async def read(self, deadline: float) -> bytes:
         theirs = self._socket
         if theirs is None:
             return b""
         asked, self._asked = self._asked, False
-        if asked and self._link.answers_at_once(self._poll):
-            return self._receive()
-        loop = asyncio.get_running_loop()
-        loop.add_reader(theirs, self._came)
+        if asked and self._link.may_block():
+            began = time.monotonic()
+            came = bool(self._poll.poll(_MOMENT_MS))
+            self._link.blocked(time.monotonic() - began, came)
+            if came:
+                return self._receive()
+        if not self._reader:  # it stays: adding and removing one takes longer than the rest of a question
+            asyncio.get_running_loop().add_reader(theirs.fileno(), self._came)
+            self._reader = True
+        self._waits = True
         try:
             return await super().read(deadline)
         finally:
-            if self._socket is theirs:
-                loop.remove_reader(theirs)
+            self._waits = False
 
     def close(self) -> None:
         theirs, self._socket = self._socket, None
         if theirs is not None:
-            asyncio.get_running_loop().remove_reader(theirs)
+            self._read_no_more(theirs)
             theirs.close()
         super().close()
 
     def _came(self) -> None:
-        if data := self._receive():
+        theirs = self._socket
+        if theirs is not None and not self._waits:  # unasked: the session is not usable, and its engine has to wait
+            self._read_no_more(theirs)
+        elif data := self._receive():
             self.inbox.put(data)
+
+    def _read_no_more(self, theirs: socket.socket) -> None:
+        if self._reader:
+            asyncio.get_running_loop().remove_reader(theirs.fileno())
+            self._reader = False
 
     def _receive(self) -> bytes:
         """b"" at the end."""

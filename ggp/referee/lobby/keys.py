@@ -101,6 +101,8 @@ class KeyRegistry:
         self._seen: tuple[int, ...] | None = None
         self._entries: dict[str, KeyEntry] = {}
         self._limits: dict[str, KeyLimits] = {}
+        self._expiries: list[datetime] = []  # that `changed` has not reported, the next one last
+        self._news = False  # the keys were read again, which `changed` has not reported
         self.refresh()
 
     def refresh(self) -> bool:
@@ -118,7 +120,17 @@ class KeyRegistry:
         self.problem, self.error = "", None
         self._entries = {entry.key: entry for entry in book.keys}
         self._limits = dict(book.limits)
+        self._expiries = sorted((entry.expires for entry in book.keys if entry.expires is not None), reverse=True)
+        self._news = True
         return True
+
+    def changed(self, when: datetime | None = None) -> bool:
+        """Whether other keys may be valid (now) than at the last call: the file was read again, or one has expired."""
+        changed, self._news, when = self._news, False, when or now()
+        while self._expiries and self._expiries[-1] <= when:
+            self._expiries.pop()
+            changed = True
+        return changed
 
     def find(self, key: str, when: datetime | None = None) -> KeyEntry | Refusal:
         """Whose key it is, if it is valid at that time (now)."""

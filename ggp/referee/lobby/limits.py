@@ -15,22 +15,33 @@ _NETWORK = 64  # bits of an IPv6 address that identify one customer
 
 
 class Allowance:
-    """`messages` and `octets` a second, for one connection or for all connections of one owner."""
+    """`messages` and `octets` a second, for one connection or for all connections of one owner.
 
-    __slots__ = ("_messages", "_octets")
+    Two token buckets in one, because every message is counted in both.
+    """
+
+    __slots__ = ("_message_rate", "_messages", "_octet_rate", "_octets", "_then")
 
     def __init__(self, messages: float, octets: float, now: float) -> None:
-        self._messages = TokenBucket(messages, messages * BURST, now)
-        self._octets = TokenBucket(octets, octets * BURST, now)
+        self._message_rate, self._octet_rate, self._then = messages, octets, now
+        self._messages, self._octets = messages * BURST, octets * BURST  # that are left, negative for a debt
 
     def consume(self, size: int, now: float) -> bool:
-        """Count one message of `size` bytes; False if it exceeds a limit."""
-        within = self._messages.consume(1, now)
-        return self._octets.consume(size, now) and within
+        """Count one message of `size` bytes, even where that leaves a debt; False if it exceeds a limit."""
+        passed, self._then = now - self._then, now
+        messages, octets = self._messages, self._octets
+        if passed > 0:  # a clock that ran backward adds nothing
+            messages = min(self._message_rate * BURST, messages + passed * self._message_rate)
+            octets = min(self._octet_rate * BURST, octets + passed * self._octet_rate)
+        self._messages = messages = messages - 1
+        self._octets = octets = octets - size
+        return messages >= 0 and octets >= 0
 
     def is_full(self, now: float) -> bool:
         """Whether a new one would allow no more."""
-        return self._messages.is_full(now) and self._octets.is_full(now)
+        passed = max(0.0, now - self._then)
+        messages, octets = self._messages + passed * self._message_rate, self._octets + passed * self._octet_rate
+        return messages >= self._message_rate * BURST and octets >= self._octet_rate * BURST
 
 
 class Allowances:

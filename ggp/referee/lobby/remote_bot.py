@@ -63,6 +63,8 @@ class Lateness:
         """Seconds since `asked` in which the loop could neither send nor receive: all standstills, and the delay in
         which what is received `now` may have come."""
         due = self._due
+        if now <= due and now - self._when >= _RECENT and (not self._stood or self._stood[-1][1] <= asked):
+            return 0.0  # almost always
         late = now - due if now > due > asked else now - asked if now > asked >= due else 0.0
         if now - self._when < _RECENT:
             late += max(0.0, self._when - max(asked, self._when - self._last))
@@ -138,14 +140,21 @@ class RemoteBot(Peer):
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write. What cannot leave now is sent when the bot is back."""
-        lines = data.decode().split("\n")[:-1]
-        idle = not self._script.awaited
+        lines, awaited = data.decode().split("\n")[:-1], self._script.awaited
+        idle = not awaited
         self._asked, self._host, self._held = self.now(), 0.0, 0.0
         self._was_away = not self.route
-        for line in lines:
-            self._script.sent(line)
-        if self.route and not self._catching_up:
+        awaited.extend(lines)
+        if not self.route or self._catching_up:
+            return
+        if self._queue or self._out + len(lines) > _WINDOW:
             self._put(lines, probe=idle)
+            return
+        if idle and lines:
+            self._begin_probe(lines)
+        self._out += len(lines)
+        if not self._send(self.route, b"C", data.splitlines(keepends=True)):
+            self.lose()
 
     async def read(self, deadline: float) -> bytes:
         """See Transport.read. No deadline passes while the server stands still."""
@@ -218,15 +227,14 @@ class RemoteBot(Peer):
     def on_answer(self, answer: bytes, now: float) -> bool:
         """An answer arrived; False if it is unexpected, or the bot cannot continue its match (`unlike`)."""
         self._out -= 1
-        taken = self._on_match_answer(answer, now)
+        taken = self._on_own_answer(answer, now) if self._own else self._on_match_answer(answer, now)
         if self._queue and self._send_queued() and not self._queue:
             self._held = now - self._since
         return taken
 
     def _on_match_answer(self, answer: bytes, now: float) -> bool:
-        if self._own:
-            return self._on_own_answer(answer, now)
-        line = self._script.answered(answer)
+        script = self._script
+        line = script.answered(answer)
         if line is None:
             return False
         if self._probe:
@@ -237,7 +245,7 @@ class RemoteBot(Peer):
             self._host = late
         if line in _WHO:
             self._who[line] = _body(answer)
-        self._inbox.put(answer, more=bool(self._script.awaited) and answer[:1] == b"=")
+        self._inbox.put(answer, more=bool(script.awaited) and answer[:1] == b"=")
         return True
 
     def on_stderr(self, text: str) -> None:
@@ -279,10 +287,13 @@ class RemoteBot(Peer):
     def _put(self, lines: Sequence[str], probe: bool) -> None:
         """`probe`: measure the answer to the first line, if it is a quick command."""
         if probe and lines:
-            self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
+            self._begin_probe(lines)
         self._queue.extend(f"{line}\n".encode() for line in lines)
         if self._send_queued() and self._queue:
             self._since = self.now()
+
+    def _begin_probe(self, lines: Sequence[str]) -> None:
+        self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
 
     def _send_queued(self) -> bool:
         """Send what fits into the window; False: the connection is lost."""
@@ -485,9 +496,6 @@ class MatchTranscript:
         self.told = None
         self._clock = ""
 
-    def sent(self, line: str) -> None:
-        self.awaited.append(line)
-
     def answered(self, answer: bytes) -> str | None:
         """The command that this answers, without its id; None if it is unexpected."""
         if not self.awaited:
@@ -519,7 +527,9 @@ class MatchTranscript:
             self._clock = ""
         if answer[:1] != b"=":  # a refused command changed nothing
             return
-        if command in _GENMOVES:
+        if command == "play":
+            self.told.append(line)
+        elif command in _GENMOVES:
             words = answer[:MAX_LINE].decode("utf-8", "replace").partition("\n")[0].lstrip("=0123456789").split()
             if words and words[0].lower() != "resign":
                 self.told.append(f"play {rest} {words[0]}")

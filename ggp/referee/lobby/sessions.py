@@ -26,6 +26,7 @@ from ggp.protocol.lobby_wire import (
     Message,
     Stderr,
     decode,
+    plain_answer,
     printable,
 )
 from ggp.protocol.transports.descriptors import resident
@@ -34,7 +35,7 @@ from ggp.referee.lobby.auth import Admission, Author, NotAdmitted
 from ggp.referee.lobby.limits import Allowance, Allowances, Backoff
 from ggp.referee.lobby.log import EventLog
 from ggp.referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
-from ggp.referee.lobby.socket import RouterSocket
+from ggp.referee.lobby.socket import TURN, RouterSocket
 from ggp.referee.play.outcome import CannotStart
 from ggp.referee.play.player import meet
 from ggp.referee.play.setting import Timeouts
@@ -210,6 +211,10 @@ class Sessions:
                 raise NotAdmitted("flood", "too many messages or bytes: slow down")
             if bot is not None and user != connection.user:
                 raise NotAdmitted("forged", "another key was used on this connection")
+            if bot is not None and (answer := plain_answer(frames)) is not None:  # almost every message is one
+                if not bot.line.on_answer(answer, now):
+                    self._on_unexpected_answer(bot)
+                return
             if frames[0] == b"E" and _SAID < len(frames[-1]) <= MAX_TEXT:
                 frames = [*frames[:-1], frames[-1][:_SAID]]  # what makes characters printable takes time for each
             said = decode(frames)
@@ -405,9 +410,15 @@ class Sessions:
         self._connections.pop(route, None)
         self.router.cut(route)
 
-    def _admit_again(self) -> None:
+    async def _admit_again(self) -> None:
         """End the connections of keys that were revoked or have expired: of bots, also in a match, and of authors."""
+        turn = self._now() + TURN
         for route, connection in list(self._connections.items()):
+            if self._now() > turn:
+                await asyncio.sleep(0)
+                turn = self._now() + TURN
+            if self._connections.get(route) is not connection:
+                continue
             try:
                 if connection.author is not None and not connection.refused:
                     self._admission.author(connection.user)
@@ -424,7 +435,7 @@ class Sessions:
         while True:
             await asyncio.sleep(_CHECK_KEYS)
             if self._admission.changed():
-                self._admit_again()
+                await self._admit_again()
 
     async def _check_connections(self) -> None:
         """End silent connections, and those that flood the socket, from time to time."""

@@ -20,11 +20,11 @@ from ggp.protocol.transports.descriptors import address_of, duplicate, received,
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.lobby.auth import INSIDE, Admission
 from ggp.referee.lobby.limits import Arrivals
-from ggp.referee.lobby.zmq_io import Reading
+from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, native_router
 
 BACKLOG = 1024  # connections that wait to be accepted
 _HANDSHAKE_MS = 10_000
-_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow to combine
+_BATCH = 16  # messages that are read in one call
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
 _NO_HANDSHAKE = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
@@ -33,7 +33,7 @@ _BEATS = 64  # bytes of heartbeats a second, which are no messages
 _SKIPPED = 500  # frames at a time of a message that has too many
 _FLOOD_CHECK = 0.05  # seconds between checks for a flood
 _MEMORY_CHECK = 0.005  # seconds between checks of our memory, which take 10 µs each
-_TURN = 0.001  # seconds of a check of all connections, until others in the loop have their turn
+TURN = 0.001  # seconds of a check of all connections, until others in the loop have their turn
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
 _REMEMBERED = 10_000  # closed routes
 
@@ -67,11 +67,12 @@ class ConnectionListener(Protocol):
 
 @dataclass(slots=True, eq=False)
 class RouterConnection:
-    """A connection that has sent a message: ZeroMQ's descriptor, "" or the user of a local process, and the bytes of
-    its messages so far."""
+    """A connection that has sent a message: ZeroMQ's descriptor, the user of its key or of a local process, "" for
+    neither, and the bytes of its messages so far. ZeroMQ asks for the key once, before the first message, and a
+    connection that is made again has another route."""
 
     descriptor: int
-    process: str
+    user: str
     heard: int = 0
 
 
@@ -98,6 +99,8 @@ class RouterSocket:
         self._admission = admission
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
+        self._messages = RouterMessages(self._socket)
+        self._batch: deque[RoutedMessage] = deque()  # messages that were read, and not looked at yet
         self._monitor: zmq.Socket[bytes] | None = None
         self._inside = inside.removeprefix("ipc://")
         self.by_route: dict[bytes, RouterConnection] = {}  # connections that have sent a message
@@ -156,24 +159,17 @@ class RouterSocket:
             self._socket.disable_monitor()
             self._monitor.close(linger=0)
             self._monitor = None
+        self._messages.close()
         self._socket.close(linger=linger)
         self._admission.close()
         self._context.term()
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
         """Whether all could leave. False: the connection is gone, or its queue is full."""
-        send = self._socket.send
-        try:
-            for payload in payloads:
-                send(route, _MORE)
-                send(kind, _MORE)
-                send(payload, _NOW)
-        except zmq.ZMQError:
-            return False
-        finally:
-            if self._readings:
-                self._readings[0].poll_again()
-        return True
+        sent = self._messages.send(route, kind, payloads)
+        if self._readings:
+            self._readings[0].poll_again()
+        return sent
 
     def cut(self, route: bytes) -> bool:
         """End a connection at once; False if it had ended already."""
@@ -190,12 +186,29 @@ class RouterSocket:
     async def sleep(self, seconds: float, grown: int) -> None:
         """Sleep, but wake early if more arrives than one turn of the loop reads, or the process grows by `grown` bytes:
         a message is delivered only with its last frame."""
-        began, full, size = time.monotonic(), self._full(), resident()
-        while abs(resident() - size) < grown:
-            await asyncio.sleep(_MEMORY_CHECK)
-            waited = time.monotonic() - began
-            if waited >= seconds or (waited >= _FLOOD_CHECK and self._full() != full):
+        loop, began, full, size = asyncio.get_running_loop(), time.monotonic(), self._full(), resident()
+        woken: asyncio.Future[None] = loop.create_future()
+
+        def check() -> None:
+            if woken.done():
                 return
+            waited = time.monotonic() - began
+            try:
+                due = waited >= seconds or (waited >= _FLOOD_CHECK and self._full() != full)
+                due = due or abs(resident() - size) >= grown
+            except Exception as error:
+                woken.set_exception(error)
+                return
+            if due:
+                woken.set_result(None)
+            else:  # a task would cost several times as much as the check
+                timers[0] = loop.call_later(_MEMORY_CHECK, check)
+
+        timers = [loop.call_later(_MEMORY_CHECK, check)]
+        try:
+            await woken
+        finally:
+            timers[0].cancel()
 
     def _full(self) -> int:
         return sum(reading.full for reading in self._readings)
@@ -213,13 +226,14 @@ class RouterSocket:
 
         ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
         """
-        beats, turn = int(_BEATS * seconds), time.monotonic() + _TURN
+        beats, turn = int(_BEATS * seconds), time.monotonic() + TURN
+        count = received if native_router is None else native_router.received
         rest: list[tuple[int, int, bytes]] = []
         for descriptor, route in [*self._by_descriptor.items(), *((silent, b"") for silent in self._silent)]:
             if time.monotonic() > turn:
                 await asyncio.sleep(0)
-                turn = time.monotonic() + _TURN
-            came, connection = received(descriptor), self.by_route.get(route)
+                turn = time.monotonic() + TURN
+            came, connection = count(descriptor), self.by_route.get(route)
             waiting = came - (connection.heard if connection else 0)
             if waiting > most:
                 self._cut_stuffed(descriptor, route)
@@ -245,44 +259,34 @@ class RouterSocket:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def _receive(self) -> None:
-        recv = self._socket.recv
-        if self.skipping:
-            self._skip()
-            return
-        route = recv(_NOW)
-        frame = recv(_NOW, copy=False)
-        frames = [frame.bytes]
-        while frame.more and len(frames) <= FRAMES:
-            frame = recv(_NOW, copy=False)
-            frames.append(frame.bytes)
-        self.skipping = frame.more
+        """Look at one message. Raises zmq.Again if there is none."""
+        batch = self._batch
+        if not batch:
+            if self.skipping:  # others in the loop have their turn between two calls
+                self.skipping = self._messages.skip(_SKIPPED)
+                return
+            batch.extend(self._messages.receive(self.by_route, _BATCH, FRAMES + 1))
+            if not batch:
+                raise zmq.Again
+        route, frames, more, source = batch.popleft()
+        self.skipping = more
         connection = self.by_route.get(route)
         if connection is None:
-            connection = None if route in self._ended else self._arrive(route, frame)
+            if source is None or route in self._ended:  # it was known when it came, and has ended
+                return
+            connection = self._arrive(route, *source)
             if connection is None:
                 return
         connection.heard += sum(map(len, frames)) + _OVERHEAD * len(frames)
-        user = connection.process or (_metadata(frame, "User-Id") if self._admission.authenticated else "")
-        self._listener.on_message(route, user, frames, time.monotonic())
+        self._listener.on_message(route, connection.user, frames, time.monotonic())
 
-    def _skip(self) -> None:
-        """Drop some of the frames; others in the loop have their turn between two calls."""
-        for _ in range(_SKIPPED):
-            if not self._socket.recv(_NOW, copy=False).more:
-                self.skipping = False
-                return
-
-    def _arrive(self, route: bytes, frame: zmq.Frame) -> RouterConnection | None:
+    def _arrive(self, route: bytes, descriptor: int, user: str, address: str) -> RouterConnection | None:
         """The first message of a connection, which the monitor reported.
 
         None: it is none of ours. A client that speaks a ZMTP before 3.0, which does not name the connection, counts as
         silent, and ends so.
         """
         self._drain_monitor()
-        try:
-            descriptor = int(frame.get(zmq.SRCFD))
-        except zmq.ZMQError:
-            return None
         before = self._by_descriptor.get(descriptor, b"")
         if before and _is_later(route, before):
             self._lose(before)
@@ -297,9 +301,10 @@ class RouterSocket:
             return None
         self._silent.pop(descriptor, None)
         process = self._process(descriptor)
-        connection = RouterConnection(descriptor, f"{INSIDE}{process}" if process else "")
+        key = user if self._admission.authenticated else ""
+        connection = RouterConnection(descriptor, f"{INSIDE}{process}" if process else key)
         self.by_route[route], self._by_descriptor[descriptor] = connection, route
-        self._listener.on_connect(route, _metadata(frame, "Peer-Address"))
+        self._listener.on_connect(route, address)
         return connection
 
     def _on_monitor_event(self) -> None:
@@ -393,11 +398,3 @@ def _is_later(route: bytes, other: bytes) -> bool:
     """Compare two routing ids that ZeroMQ chose, by number, which begins again after the greatest."""
     ahead = int.from_bytes(route[1:]) - int.from_bytes(other[1:])
     return 0 < ahead % 2**32 < 2**31
-
-
-def _metadata(frame: zmq.Frame, name: str) -> str:
-    """ "" where there is none."""
-    try:
-        return str(frame.get(name))
-    except zmq.ZMQError:
-        return ""

@@ -22,7 +22,7 @@ def script(*said: tuple[str, bytes]) -> MatchTranscript:
     made = MatchTranscript()
     made.start()
     for line, answer in said:
-        made.sent(line)
+        made.awaited.append(line)
         made.answered(answer)
     return made
 
@@ -69,7 +69,7 @@ def test_transcript_keeps_rules_and_handicap() -> None:
 def test_awaited_commands_are_sent_again_with_the_clock_run_on() -> None:
     made = script(("ggp-new go", b"=\n\n"))
     for line in ("7 play white D4", "8 ggp-clock black=9000 white=8000 increment=100", "9 genmove black"):
-        made.sent(line)
+        made.awaited.append(line)
     made.answered(b"=7\n\n")
     assert made.again(1500) == ["8 ggp-clock black=7500 white=8000 increment=100", "9 genmove black"]
     assert made.again(20_000)[0] == "8 ggp-clock black=0 white=8000 increment=100"
@@ -84,10 +84,10 @@ def test_refused_commands_are_not_sent_again() -> None:
 def test_a_clock_that_was_answered_is_sent_again_while_the_move_is_awaited() -> None:
     made = script(("ggp-clock black=9000 white=8000", b"=\n\n"))
     assert made.clock(500) == ""
-    made.sent("9 genmove black")
+    made.awaited.append("9 genmove black")
     assert made.clock(1500) == "ggp-clock black=7500 white=8000"
     made.answered(b"=9 D4\n\n")
-    made.sent("10 genmove black")
+    made.awaited.append("10 genmove black")
     assert made.clock(1500) == "", "it belongs to another move"
 
 
@@ -102,15 +102,15 @@ def test_rest_of_a_byo_yomi_period_is_sent_as_main_time() -> None:
 def test_time_left_is_rounded_against_the_mover() -> None:
     made = script()
     for line in ("time_left black 30 0", "genmove black"):
-        made.sent(line)
+        made.awaited.append(line)
     assert made.again(1001)[0] == "time_left black 28 0"
-    made.sent("time_left white 30 0")
+    made.awaited.append("time_left white 30 0")
     assert made.again(0) == ["time_left black 30 0", "genmove black", "time_left white 30 0"]
 
 
 def test_transcript_is_empty_between_matches() -> None:
     made = MatchTranscript()
-    made.sent("1 name")
+    made.awaited.append("1 name")
     assert made.answered(b"=1 x\n\n") == "name"
     assert made.told is None
     assert made.answered(b"=\n\n") is None

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 import msgpack
 import pytest
@@ -19,10 +20,11 @@ from ggp.engines.session import Session
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Event, MatchEnded
 from ggp.protocol.responder import Responder
+from ggp.protocol.token_bucket import TokenBucket
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from ggp.referee.lobby.auth import Admission, KeyAuth
 from ggp.referee.lobby.keys import Book, allow, change, now, read, revoke
-from ggp.referee.lobby.limits import Allowances, Arrivals, network
+from ggp.referee.lobby.limits import BURST, Allowance, Allowances, Arrivals, network
 from ggp.referee.lobby.log import EventLog
 from ggp.referee.lobby.remote_bot import Lateness
 from ggp.referee.lobby.sessions import Bounds, Sessions
@@ -184,6 +186,21 @@ async def test_connection_is_ended_after_its_goodbye() -> None:
         for caller in (ann, author):
             caller.say(b"B", b"enough for today")
         await until(lambda: it.router.connections == 0)
+
+
+def test_allowance_is_two_token_buckets() -> None:
+    random, now = Random(7), 100.0
+    allowance = Allowance(1, 200, now)
+    buckets = TokenBucket(1, 1 * BURST, now), TokenBucket(200, 200 * BURST, now)
+    found = set()
+    for _ in range(2000):
+        now += random.choice([-0.01, 0.0, 0.02, 0.3, 2.0, 20.0])
+        size = random.choice([0, 5, 40, 500])
+        within = [bucket.consume(count, now) for bucket, count in zip(buckets, (1, size), strict=True)]
+        assert allowance.consume(size, now) is all(within)
+        assert allowance.is_full(now) is all(bucket.is_full(now) for bucket in buckets)
+        found.add(tuple(within))
+    assert len(found) == 4
 
 
 def test_allowance_of_an_owner_outlives_its_connections() -> None:

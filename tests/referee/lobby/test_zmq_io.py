@@ -6,7 +6,7 @@ import random
 import selectors
 import tempfile
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextvars import Context
 from pathlib import Path
 from typing import Any, TypeVarTuple, Unpack
@@ -15,7 +15,8 @@ import pytest
 import zmq
 
 from ggp.protocol.errors import PeerTimeout
-from ggp.referee.lobby.zmq_io import Inbox, Reading, folder_of, socket_folder
+from ggp.referee.lobby import zmq_io
+from ggp.referee.lobby.zmq_io import Inbox, Reading, RouterMessages, folder_of, load_router, socket_folder
 from tests.bench.lobby import idle
 
 Arguments = TypeVarTuple("Arguments")
@@ -241,3 +242,91 @@ def test_the_bench_of_the_lobby_leaves_no_folder_behind(tmp_path: Path, monkeypa
     monkeypatch.setattr(tempfile, "tempdir", None)  # as in the process of the lobby
     idle(tmp_path / "lobby", 5, keys=False)
     assert not folder_of(tmp_path / "lobby" / "club.toml").exists()
+
+
+# -- the messages of a ROUTER -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["native", "python"])
+def messages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to read and send."""
+    monkeypatch.setattr(zmq_io, "native_router", load_router() if request.param == "native" else None)
+    return str(request.param)
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[tuple[RouterMessages, "zmq.Socket[bytes]", Callable[[], bool]]]:
+    """A ROUTER's messages, a DEALER that has sent nothing yet, and whether something has come."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    router, dealer = context.socket(zmq.ROUTER), context.socket(zmq.DEALER)
+    try:
+        router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        port = router.bind_to_random_port("tcp://127.0.0.1")
+        dealer.connect(f"tcp://127.0.0.1:{port}")
+        read = RouterMessages(router)
+        yield read, dealer, lambda: bool(router.poll(60_000))
+        read.close()
+    finally:
+        context.destroy(linger=0)
+
+
+def all_of(read: RouterMessages, known: dict[bytes, Any], count: int, came: Callable[[], bool]) -> list[Any]:
+    found: list[Any] = []
+    while len(found) < count:
+        assert came()
+        found += read.receive(known, 10, 3)
+    return found
+
+
+def test_native_messages_were_compiled() -> None:
+    assert load_router() is not None
+
+
+def test_messages_are_read_in_order_and_the_first_with_its_source(messages: str) -> None:
+    with connected() as (read, dealer, came):
+        assert read.receive({}, 10, 3) == []
+        for number in range(20):
+            dealer.send_multipart([b"R", b"%d" % number])
+        assert came()
+        ((route, frames, more, source),) = read.receive({}, 10, 3)
+        assert (frames, more, len(route)) == ([b"R", b"0"], False, 5)
+        assert source is not None and source[0] > 0 and source[1:] == ("", "127.0.0.1")
+        rest = all_of(read, {route: 1}, 19, came)
+        assert rest == [(route, [b"R", b"%d" % number], False, None) for number in range(1, 20)]
+        assert read.receive({route: 1}, 10, 3) == []
+
+
+def test_long_message_is_the_last_of_its_batch_and_can_be_skipped(messages: str) -> None:
+    with connected() as (read, dealer, came):
+        dealer.send_multipart([b"a"])
+        dealer.send_multipart([b"x"] * 1000)
+        dealer.send_multipart([b"", b"b"])
+        assert came()
+        ((route, frames, _, _),) = read.receive({}, 10, 3)
+        assert frames == [b"a"]
+        known = {route: None}
+        (long,) = all_of(read, known, 1, came)
+        assert long == (route, [b"x"] * 3, True, None)
+        assert read.skip(500) and not read.skip(500)
+        assert all_of(read, known, 1, came) == [(route, [b"", b"b"], False, None)]
+
+
+def test_messages_are_sent_until_the_connection_ends(messages: str) -> None:
+    with connected() as (read, dealer, came):
+        dealer.send_multipart([b"a"])
+        assert came()
+        ((route, _, _, _),) = read.receive({}, 10, 3)
+        assert read.send(route, b"C", [b"name\n", b"", b"x" * 100_000])
+        assert read.send(route, b"C", [])
+        assert [dealer.recv_multipart() for _ in range(3)] == [[b"C", b"name\n"], [b"C", b""], [b"C", b"x" * 100_000]]
+        assert not read.send(b"\0gone", b"C", [b"name\n"])
+        with pytest.raises(TypeError):
+            read.send(route, b"C", ["text"])  # type: ignore[list-item]
+
+
+def test_closed_socket_is_an_error(messages: str) -> None:
+    with connected() as (read, _, _):
+        pass
+    assert not read.send(b"\0gone", b"C", [b"name\n"])
+    with pytest.raises(zmq.ZMQError):
+        read.receive({}, 10, 3)
