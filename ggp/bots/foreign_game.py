@@ -8,6 +8,7 @@ by a replay. So a copy costs nothing, and a move that was tried before is no que
 import atexit
 import json
 import random
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
@@ -36,6 +37,7 @@ from ggp.protocol.errors import CommandFailed
 from ggp.protocol.messages import Reply
 
 _MOST_PLIES = 10_000  # of a random game, each of which the engine is asked for
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class EngineRegistry(Registry):
@@ -241,7 +243,9 @@ class Node:
 
     def take_status(self, text: str) -> None:
         self._status = dict(word.split("=", 1) for word in text.split() if "=" in word)
-        if not {"phase", "to_play", "seat", "ply"} <= self._status.keys():
+        said = self._status
+        numbers = [said.get("seat", ""), said.get("ply", ""), said.get("winner", "") or "0"]
+        if not {"phase", "to_play"} <= said.keys() or not all(map(_NUMBER.fullmatch, numbers)):
             self._status = {}
             raise CommandFailed(f"the engine's status line is not one: {text[:100]!r}")
         self.colour = self._status["to_play"]
@@ -314,7 +318,7 @@ class ForeignState(State):
 
     def hash(self) -> int:
         if self._lists("ggp-hash"):
-            return int(self._node.ask("ggp-hash").strip()[:16] or "0", 16)
+            return _number(self._node, "ggp-hash", 16)
         return int.from_bytes(blake2b(" ".join(_moves(self._node)).encode(), digest_size=8).digest())
 
     def copy(self) -> "ForeignState":
@@ -343,7 +347,7 @@ class ForeignState(State):
 
     def perft(self, depth: int) -> int:
         if self._lists("ggp-perft"):
-            return int(self._node.ask(f"ggp-perft {depth}"))
+            return _number(self._node, f"ggp-perft {depth}", 10)
         if depth == 0:
             return 1
         moves = self.legal_moves()
@@ -384,6 +388,15 @@ class ForeignState(State):
 
     def _lists(self, command: str) -> bool:
         return command in self._node.table.client.commands
+
+
+def _number(node: Node, line: str, base: int) -> int:
+    """What the engine answers. Raises CommandFailed."""
+    text = node.ask(line)
+    try:
+        return int(text.strip()[:16] or "0", base)
+    except ValueError:
+        raise CommandFailed(f"the engine's {line.partition(' ')[0]} is not a number: {text[:100]!r}") from None
 
 
 def _word(move: str) -> str:

@@ -101,6 +101,7 @@ def ask_program(command: Sequence[str], life: int, position: Position) -> str:
                     assert process.stdout is not None
                     line = _first_line(process.stdout.fileno(), deadline)
                 finally:
+                    process.kill()  # it may have left its group
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, signal.SIGKILL)
     finally:

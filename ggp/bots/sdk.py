@@ -304,7 +304,8 @@ class Bot:
         except NoMove as error:
             raise _Forfeit(str(_complaint(str(error)))) from None
         except Exception as error:
-            traceback.print_exc()
+            if not isinstance(error, CommandFailed):  # which the engine of the game brought about
+                traceback.print_exc()
             raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}") from None
         if not isinstance(move, str):
             raise _complaint(f"the bot chose {move!r}, which is no text")

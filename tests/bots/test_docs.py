@@ -73,7 +73,7 @@ def test_the_better_bot_of_the_tutorial_is_better(workdir: Path) -> None:
 def test_the_engine_page_runs_from_top_to_bottom(workdir: Path) -> None:
     (service,) = [line for line in lines(ENGINE) if "connect4.py tcp://" in line]
     others = [line for line in lines(ENGINE) if line != service and "my_game" not in line]  # test_starter has those
-    words = shlex.split(service.replace(":5555", ":*").replace("engines/", f"{ROOT}/ggp/engines/"))
+    words = shlex.split(service.replace(":5555", ":*").replace("ggp/engines/", f"{ROOT}/ggp/engines/"))
     with RawPeer([sys.executable, *words[1:]]) as peer:
         peer.wait_for(lambda: b"\n" in peer.stderr)
         address = peer.stderr.decode().split()[-1]

@@ -150,6 +150,37 @@ def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: l
 
 
 @pytest.mark.parametrize(
+    "status",
+    ["to_play=black seat=x ply=0 phase=play", "to_play=black seat=1 ply=0 phase=over winner=b", "phase=play"],
+)
+def test_numbers_that_are_none_are_one_line(registries: list[EngineRegistry], tmp_path: Path, status: str) -> None:
+    file = tmp_path / "engine.py"
+    file.write_text(ODD.format(status=status))
+    game = game_of(registries, f"{sys.executable} {file}", "odd")
+    with pytest.raises(CommandFailed, match="the engine's status line is not one"):
+        assert game.new({}).seat
+
+
+def test_a_hash_or_a_count_that_is_none_is_one_line(registries: list[EngineRegistry], tmp_path: Path) -> None:
+    file = tmp_path / "engine.py"
+    file.write_text(ODD.format(status="phase=play to_play=black seat=1 ply=0"))
+    state = game_of(registries, f"{sys.executable} {file}", "odd").new({})
+    with pytest.raises(CommandFailed, match="the engine's ggp-hash is not a number: 'many'"):
+        state.hash()
+    with pytest.raises(CommandFailed, match="the engine's ggp-perft is not a number: 'many'"):
+        state.perft(2)
+
+
+ODD = """import sys
+said = {{"ggp-games": "odd", "ggp-hash": "many", "ggp-perft": "many", "ggp-new": "{status}", "ggp-status": "{status}",
+        "ggp-options": "", "ggp-legal_moves": "a b", "protocol_version": "2", "ggp-version": "1"}}
+said["list_commands"] = "\\n".join([*said, "list_commands", "ggp-play", "undo", "quit"])
+for line in sys.stdin:
+    print("=", said.get(line.split()[0], ""), end="\\n\\n", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
     ("where", "reason"),
     [
         ("no-such-engine", "there is no such program"),

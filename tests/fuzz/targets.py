@@ -8,15 +8,19 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
+from ggp.bots.adapters.answers import MAX_WORD, read_answer
+from ggp.bots.adapters.uci_dialogue import read_info, read_option
+from ggp.bots.foreign_game import EngineTable, Node
+from ggp.engines.game import OptionError
 from ggp.protocol import grammar, lobby_wire, regression, sgf, spectator_wire
 from ggp.protocol.answer_splitter import AnswerSplitter
 from ggp.protocol.drawing import svg, text
 from ggp.protocol.drawing.scene import DrawingError, read_scene
-from ggp.protocol.errors import RemoteProtocolError
+from ggp.protocol.errors import CommandFailed, RemoteProtocolError
 from ggp.protocol.records import RecordError, gtp_script, read_records
 from ggp.protocol.responder import Responder
 from ggp.protocol.stderr_lines import StderrLines
@@ -215,6 +219,31 @@ def archives() -> list[bytes]:
     return [made.getvalue()[:4096]]
 
 
+def model_answer(data: bytes) -> None:
+    """A move that is found is a word of the answer, or a number in it."""
+    text = data.decode("utf-8", "replace")
+    for cut in (False, True):
+        found = read_answer(text, ("D4", "pass"), cut)
+        assert bool(found.word) != bool(found.problem) and len(found.word) <= MAX_WORD
+        assert len(found.word.split()) <= 1
+
+
+def engine_option(data: bytes) -> None:
+    words = data.decode("utf-8", "replace").split()
+    read_option(words).check("5")
+
+
+def engine_info(data: bytes) -> None:
+    msgspec.json.encode(read_info(data.decode("utf-8", "replace").split()))
+
+
+def status_line(data: bytes) -> None:
+    """A number of what is taken is one."""
+    node = Node(cast(EngineTable, None), None, "", 0)  # nothing is asked of its engine
+    node.take_status(data.decode("utf-8", "replace"))
+    assert int(node.status("seat")) >= 0 and int(node.status("winner") or 0) >= 0
+
+
 def opening_words(data: bytes) -> None:
     read_choice(str(file_with("book.txt", b"D4\n")) + data.decode("utf-8", "replace").replace("\0", ""))
 
@@ -258,6 +287,8 @@ TAPPED = [
 SCRIPT = b"boardsize 9\nplay b D4\nplay w E5\n"
 LINES = [b"1 name\necho a b # c\n\n7 genmove black\nknown_command x\nquit\n", b"list_commands\n" * 5]
 ANSWERS = [b"hello\n=1 D4\n\n?2 no\n\n", b"= a\nb\n\n=\n\n", b"=12 \r\n\r\n"]
+MODEL_ANSWERS = [b'One {"move": "D4"}, or ```pass```', b"<think>{</think> {'move': 4}"]
+STATUS_LINES = [b"phase=play to_play=black seat=1 ply=0 winner=2"]
 
 TARGETS = (
     FuzzTarget("answers", lambda: ANSWERS, answers),
@@ -284,6 +315,10 @@ TARGETS = (
     FuzzTarget("analysis", lambda: [b'{"winrate":0.5,"pv":["D4"]}', b'{"score":1e3}'], analysis),
     FuzzTarget("stderr", lambda: [b"a line\nanother \x1b[2J\n\xff\n"], stderr),
     FuzzTarget("archive", archives, archive, (SourceRefused,)),
+    FuzzTarget("model-answer", lambda: MODEL_ANSWERS, model_answer),
+    FuzzTarget("uci-option", lambda: [b"name Skill type spin min 0 max 9"], engine_option, (OptionError,)),
+    FuzzTarget("uci-info", lambda: [b"depth 3 score cp -20 nodes 9 pv e2e4 e7e5", b"score mate 2"], engine_info),
+    FuzzTarget("status-line", lambda: STATUS_LINES, status_line, (CommandFailed,)),
     FuzzTarget("openings", lambda: [b"D4 E5 # one\n\n# nothing\nC3 pass\n"], openings, (BookError,)),
     FuzzTarget("opening-words", lambda: [b",order=random,start=1,plies=8"], opening_words, (BookError,)),
 )

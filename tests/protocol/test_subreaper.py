@@ -81,6 +81,21 @@ def test_a_stray_that_another_reaps_first_is_not_waited_for(monkeypatch: pytest.
     assert asked == subreaper._ROUNDS
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("fresh")
+def test_what_does_not_end_is_left_to_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frozen process is killed when it goes on."""
+    with subprocess.Popen(["sleep", "1000"]) as frozen:
+        monkeypatch.setattr(subreaper, "_adopting", [True])
+        monkeypatch.setattr(subreaper, "_children", lambda: [frozen.pid])
+        monkeypatch.setattr(subreaper, "_PATIENCE", 0.05)
+        with monkeypatch.context() as patched:
+            patched.setattr("os.kill", lambda pid, number: None)
+            subreaper.kill_strays(())
+        assert frozen.poll() is None
+        frozen.kill()
+
+
 @pytest.mark.usefixtures("fresh")
 def test_a_signal_is_asked_for_at_the_parents_end() -> None:
     subreaper.end_with_parent(signal.SIGCONT)

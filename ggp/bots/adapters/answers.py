@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-MAX_ANSWER = 4 * 1024 * 1024  # characters that are looked at; a longer answer names no move
+MAX_ANSWER = 2 * 1024 * 1024  # characters that are looked at; a longer answer names no move
 MAX_WORD = 4096  # characters of a move: a list of dead stones is the longest
-_EFFORT = 64 * 1024 * 1024  # characters that may be read in vain in search of JSON: Python reads the text up to the
+_EFFORT = 32 * 1024 * 1024  # characters that may be read in vain in search of JSON: Python reads the text up to the
 # place of each error once more, to count its lines
 _FENCE = re.compile(r"(?<!`)(`{1,3})(?!`)(.*?)(?<!`)\1(?!`)", re.DOTALL)
 _THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"  # what stands between them, or behind the first alone, is no answer
@@ -109,10 +109,13 @@ def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
             value, end = decode(text, at)
         except (RecursionError, ValueError) as error:  # ValueError: also an integer of more digits than Python reads
             effort += error.pos if isinstance(error, json.JSONDecodeError) else len(text)
-            pairs = _pairs(text) if pairs is None else pairs
+            if pairs is None:
+                pairs = _pairs(text)
+                effort += len(text)
             if _OPENS.match(text, at):
                 broken = True
                 end = max(_closes(text, at, '"'), _closes(text, at, "'"), pairs.get(at, len(text)))
+                effort += 2 * (end - at)
             else:
                 end = pairs.get(at, at + 1)
         else:

@@ -45,7 +45,8 @@ class UciOption(NamedTuple):
             number = _number(value)
             low, high = self.least, self.most
             if number is None or (low is not None and number < low) or (high is not None and number > high):
-                raise OptionError(f"uci: {said}: {self.name} is a number from {low} to {high}")
+                bounds = [f" from {low}" if low is not None else "", f" to {high}" if high is not None else ""]
+                raise OptionError(f"uci: {said}: {self.name} is a number{''.join(bounds)}")
         elif self.type == "check" and value not in ("true", "false"):
             raise OptionError(f"uci: {said}: {self.name} is true or false")
         elif self.type == "combo" and value.lower() not in {choice.lower() for choice in self.choices}:

@@ -3,7 +3,9 @@
 import contextlib
 import ctypes
 import os
+import select
 import signal
+import time
 from collections.abc import Container, Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _adopting: list[bool] = []
 _spared: set[int] = set()  # children of others in this process, from before we adopted
 _ROUNDS = 50  # a stray may leave children of its own, which become ours when it is killed
+_PATIENCE = 1.0  # seconds for all of them to end: what is frozen is killed as soon as it goes on, and reaped then
 
 
 def adopt_orphans() -> None:
@@ -53,17 +56,30 @@ def kill_strays(known: Container[int]) -> None:
 
     Does nothing in a process that did not adopt_orphans.
     """
+    until = time.monotonic() + _PATIENCE
     for _ in range(_ROUNDS if _adopting else 0):
         strays = [pid for pid in _children() if pid not in known and pid not in _spared]
-        if not strays:
+        if not strays or time.monotonic() > until:
             return
         for pid in strays:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         # The first process of a process namespace ends last, and was started first.
         for pid in reversed(strays):
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                _reap(pid, until)
+
+
+def _reap(pid: int, until: float) -> None:
+    """Wait for the end of a child. Raises ProcessLookupError, ChildProcessError where there is no such child."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        end = select.poll()
+        end.register(descriptor, select.POLLIN)
+        end.poll(max(0.0, until - time.monotonic()) * 1000)
+        os.waitpid(pid, os.WNOHANG)
+    finally:
+        os.close(descriptor)
 
 
 def _children() -> list[int]:

@@ -216,7 +216,8 @@ class Process(Peer):
         if not kill and not self.exited():
             await self._say_quit()
         if kill or not (self._ended(self._budgets.grace) or self._terminated()):
-            self._signal(signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)  # it may have left its group
         self._ended(None)
         self.exited()
         self._signal(signal.SIGKILL)  # the rest of the group; the leader's pid is still taken, so it is the right one
@@ -323,8 +324,10 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
 
 
 def sandbox_of(spec: BotSpec, role: PeerRole, limits: ProcessLimits) -> Sandbox:
-    """Its own, or that of the bots of the series."""
-    return spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
+    """Its own, or that of the bots of the series; no bot reads the logs of its opponent."""
+    sandbox = spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
+    logs = [str(Path(folder).absolute()) for folder in (limits.stderr_folder, limits.dialogue_folder) if folder]
+    return replace(sandbox, private=(*sandbox.private, *logs)) if logs else sandbox
 
 
 def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:

@@ -136,7 +136,7 @@ static void answer_call(int seen)
 static void stay(long guard_itself)
 {
     int seen = 0;
-    long told[2] = {0, -1}; /* the program, and where its forbidden calls are heard of */
+    long bot = -1, told[2] = {0, -1}; /* the program, and where its forbidden calls are heard of */
     struct pollfd on[4] = {{(int)parent, POLLIN, 0}, {(int)tell_out, POLLIN, 0}, {(int)guard_itself, POLLIN, 0}, {-1, POLLIN, 0}};
     CALL(chdir, "/", 0, 0, 0, 0); /* so that the new root becomes ours, too */
     handle(SIGCHLD, 1); /* ignored: the kernel reaps what is left to us */
@@ -151,6 +151,7 @@ static void stay(long guard_itself)
             listener = told[1];
             if (told[0] <= 0)
                 break; /* it could not be started */
+            bot = CALL(pidfd_open, told[0], 0, 0, 0, 0);
             for (int i = 0; i < REPORT; i++)
                 CALL(close, i, 0, 0, 0, 0);
             on[1].fd = on[2].fd = -1;
@@ -168,7 +169,7 @@ static void stay(long guard_itself)
         CALL(ppoll, on + 2, 1, patience, 0, 8);
     if (on[1].fd >= 0 && CALL(ppoll, on + 1, 1, (long[2]){0}, 0, 8) > 0 && on[1].revents & POLLIN)
         CALL(read, tell_out, told, sizeof told, 0, 0);
-    clear(told[0]);
+    clear(told[0], bot);
     CALL(exit_group, 0, 0, 0, 0, 0);
 }
 

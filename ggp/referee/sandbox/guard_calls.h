@@ -21,6 +21,11 @@
 /* What a program tries to see whether there is such a thing: as if there were not. */
 #define UNKNOWN(X) X(io_uring_setup) X(io_uring_enter) X(io_uring_register) X(clone3)
 
+/* Memory, semaphores and queues of the whole machine, which no end of a process removes: where no namespace keeps them. */
+#define KEPT_FOR_ALL(X) \
+    X(shmget) X(shmat) X(shmctl) X(semget) X(semop) X(semtimedop) X(semctl) X(msgget) X(msgsnd) X(msgrcv) X(msgctl) \
+    X(mq_open) X(mq_unlink)
+
 /* Where a program is our own user, and no namespace keeps the files of that user away: Landlock looks at none of these.
    The last ones by number, for headers that do not know them: fchmodat2, setxattrat, removexattrat, file_setattr. */
 #define OF_FILES(X) \

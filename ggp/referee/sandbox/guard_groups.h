@@ -73,13 +73,15 @@ static long join_groups(char **word)
 }
 
 /* What a dead parent cannot end and remove any more. */
-static void clear(long program)
+static void clear(long program, long descriptor)
 {
     long pause[2] = {0, 1000000};
     if (CALL(getpid, 0, 0, 0, 0, 0) == 1)
         CALL(kill, -1, SIGKILL, 0, 0, 0);
     else if (program > 0)
         CALL(kill, -program, SIGKILL, 0, 0, 0);
+    if (descriptor >= 0) /* it may have left its group */
+        CALL(pidfd_send_signal, descriptor, SIGKILL, 0, 0, 0);
     for (int i = 0; i < group_count; i++) {
         in_group(i, "freezer.state", "THAWED"); /* in version 1 nothing stopped dies before it goes on */
         in_group(i, "cgroup.kill", "1");

@@ -63,7 +63,7 @@ static long obey_rules(char **word)
 #define MACHINE 0
 #endif
 
-enum { NETWORK = 1, SPREAD = 2, OUR_USER = 4 };
+enum { NETWORK = 1, SPREAD = 2, OUR_USER = 4, SHARED = 8 };
 static struct sock_filter program[512];
 static unsigned short lines;
 static int is_filtered;
@@ -112,7 +112,7 @@ static void protect_our_user(uint32_t refused)
 }
 
 /* seccomp BITS: NETWORK: sockets of the internet are allowed; SPREAD: other cores, too; OUR_USER: it is our own user,
-   without namespaces. */
+   without namespaces; SHARED: what it leaves in the kernel would stay, and be seen by others. */
 static long filter_calls(char **word)
 {
     uint32_t refused = SECCOMP_RET_ERRNO | EPERM, denied = SECCOMP_RET_ERRNO | EACCES;
@@ -138,6 +138,9 @@ static long filter_calls(char **word)
             when(__NR_sched_setaffinity, refused);
         if (bits & OUR_USER)
             protect_our_user(refused);
+        if (bits & SHARED) {
+            KEPT_FOR_ALL(HIDE)
+        }
         /* A pair of datagram sockets can be connected again, to those of other programs. */
         filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socketpair, 0, 6);
         load(first + 8);
@@ -154,8 +157,11 @@ static long filter_calls(char **word)
             filter(BPF_JMP | BPF_JEQ | BPF_K, 16, 0, 1);
             filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
             filter(BPF_RET | BPF_K, denied, 0, 0);
-        } else {
+        } else { /* a pair of sockets needs none of these; a name of one would be known to all programs */
             when(__NR_socket, denied);
+            when(__NR_bind, denied);
+            when(__NR_connect, denied);
+            when(__NR_listen, denied);
         }
         filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4); /* no namespaces of its own */
         load(first);

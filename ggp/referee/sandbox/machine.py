@@ -51,7 +51,7 @@ def this_machine() -> Machine:
     """Tries everything, in some ms. Raises SandboxError where there is no guard."""
     reasons = dict[str, str]()
     landlock = _try("landlock", ["keep", *steps.landlock(False, [("r", "/usr")])], reasons)
-    seccomp = _try("seccomp", ["keep", *steps.seccomp(False, False, True)], reasons)
+    seccomp = _try("seccomp", ["keep", *steps.seccomp(False, False, True, True)], reasons)
     users = _user_ids() if os.geteuid() == 0 else 0
     namespaces = ""
     for kind in ("root", "user") if os.geteuid() == 0 else ("user",):

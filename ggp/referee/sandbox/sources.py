@@ -185,7 +185,10 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
             return reason
         except SourceRefused as error:
             return f"{REFUSED}: {error}"
-        except (Problem, StepFailed) as error:  # of the sandbox
+        except StepFailed as error:
+            remedy = ': name a program in /usr, or write allow = ["read:/its/folder"]' if error.step == "exec" else ""
+            return f"{FAILED}: {error}{remedy}"
+        except Problem as error:  # of the sandbox
             return f"{FAILED}: {error}"
         except OSError as error:
             return f"{FAILED}: {error.strerror}: {error.filename or staging}"

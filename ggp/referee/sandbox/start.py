@@ -12,7 +12,7 @@ from ggp.protocol.transports.subreaper import kill_strays
 from ggp.referee.sandbox import steps
 from ggp.referee.sandbox.cgroups import BotGroups
 from ggp.referee.sandbox.folders import new_scratch, remove_folder
-from ggp.referee.sandbox.levels import NONE, Sandbox
+from ggp.referee.sandbox.levels import NONE, Sandbox, SandboxError
 from ggp.referee.sandbox.machine import Machine, check_level, this_machine
 from ggp.referee.sandbox.spawn import Spawned, reap, spawn
 
@@ -20,6 +20,10 @@ _KEPT_VARIABLES = ("PATH", "LANG")
 MOST_ENTRIES = 1000  # of a folder that is shown by its entries
 _SEATS = 128  # users of one process that starts programs
 _seats = count()
+_UNSAFE = (
+    "what may write could change files that are not its own here: this needs namespaces, or root with a Python and a "
+    "package that all users can read; ggp doctor says more"
+)
 
 
 @dataclass(slots=True)
@@ -107,6 +111,8 @@ def start(
     machine = this_machine()
     groups = BotGroups(machine.places) if machine.places else None
     uid = _user(machine, argv[0], sandbox)
+    if writable and uid is None and not machine.namespaces:
+        raise SandboxError(_UNSAFE, code="unsafe-build")
     scratch = "" if machine.namespaces else new_scratch()
     try:
         for own in [scratch, folder if writable else ""]:
@@ -166,7 +172,7 @@ def _confinement(
         paths = steps.root_paths(write) if machine.namespaces else steps.old_root_paths(read, scratch, write, gpu)
         words += steps.landlock(network, paths)
     if machine.seccomp:
-        words += steps.seccomp(network, spread, not machine.namespaces and uid is None and not write)
+        words += steps.seccomp(network, spread, not machine.namespaces and uid is None, not machine.namespaces)
     return words
 
 
@@ -262,6 +268,7 @@ def run_confined(
         said, late = _listen(child.pid, read, seconds, output)
     finally:
         os.close(read)
+        os.kill(child.pid, signal.SIGKILL)  # it may have left its group
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

@@ -178,9 +178,10 @@ def _open_parts(folder: str) -> tuple[bool, list[str]]:
     return whole, parts
 
 
-def seccomp(network: bool, spread: bool, our_user: bool = False) -> list[str]:
-    """`our_user`: it could reach the files and processes of our own user in ways that Landlock does not know."""
-    return ["seccomp", str(network | spread << 1 | our_user << 2)]
+def seccomp(network: bool, spread: bool, our_user: bool = False, shared: bool = False) -> list[str]:
+    """`our_user`: it could reach the files and processes of our own user in ways that Landlock does not know; `shared`:
+    what it leaves in the kernel, such as shared memory, would stay and be seen by others."""
+    return ["seccomp", str(network | spread << 1 | our_user << 2 | shared << 3)]
 
 
 @cache

@@ -78,6 +78,16 @@ def test_memory_is_limited_when_asked_for() -> None:
     stop(process)
 
 
+# It joins the group of its child, so that signals to its own group reach nothing.
+LEAVES = """signal.signal(15, signal.SIG_IGN)
+child = os.fork()
+os.setpgid(child, child) if child else time.sleep(60)
+os.setpgid(0, child)
+print('= \\n', flush=True)
+time.sleep(60)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "ended"),
@@ -88,6 +98,7 @@ def test_memory_is_limited_when_asked_for() -> None:
         ("os.kill(os.getpid(), 40)", "killed by signal 40"),
         ("time.sleep(60)", "killed by SIGTERM"),
         ("signal.signal(15, signal.SIG_IGN); print('= \\n', flush=True); time.sleep(60)", "killed by SIGKILL"),
+        (LEAVES, "killed by SIGKILL"),
     ],
 )
 def test_it_is_asked_then_told_then_killed(code: str, ended: str) -> None:

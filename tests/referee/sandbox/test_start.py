@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.sandbox.levels import Sandbox
-from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.sandbox import start
+from ggp.referee.sandbox.levels import Level, Sandbox, SandboxError
+from ggp.referee.sandbox.machine import describe, this_machine
 from ggp.referee.sandbox.start import Finished, run_confined
 from tests.support import ROOT
 
@@ -70,6 +71,30 @@ def test_nothing_stays_open() -> None:
     run("", "none")
     run("")
     assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
+LEAVES = """import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = os.fork()
+os.setpgid(child, child) if child else time.sleep(60)
+os.setpgid(0, child)
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["none", "default"])
+def test_what_takes_too_long_is_ended_also_where_it_has_left_its_group(level: Level) -> None:
+    sandbox = Sandbox(level)
+    ran = run_confined((*PYTHON, LEAVES), folder=Path("/usr"), writable=False, sandbox=sandbox, seconds=1, output=9)
+    assert ran.how == "it took more than 1 s"
+
+
+def test_where_it_would_be_our_user_it_may_write_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here = this_machine()
+    monkeypatch.setattr(start, "this_machine", lambda: describe("", here.landlock, here.seccomp, 0, here.places, {}))
+    with pytest.raises(SandboxError, match="could change files that are not its own here: this needs namespaces"):
+        run_confined((*PYTHON, ""), folder=tmp_path, writable=True, sandbox=Sandbox("default"), seconds=9, output=9)
 
 
 def test_a_file_has_no_more_bytes_than_it_may(tmp_path: Path) -> None:

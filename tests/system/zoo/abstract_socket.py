@@ -26,6 +26,15 @@ def attack(prey: Prey) -> None:
 
     prey.attempt("connected to an abstract socket", connected)
     prey.attempt("sent to one by a pair of sockets", sent, f"{address}-datagrams", prey)
+    prey.attempt("took a name by a pair of sockets", named, f"{address}-taken")
+
+
+def named(address: str) -> bool:
+    """Programs of the machine could not have this name any more."""
+    one, other = socket.socketpair()
+    with one, other:
+        one.bind(address)
+    return True
 
 
 def sent(address: str, prey: Prey) -> bool:
