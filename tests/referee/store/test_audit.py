@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from dataclasses import astuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -61,6 +62,11 @@ def test_scores_are_the_sums_of_the_meetings(played: Store) -> None:
     assert found == scores(played.meetings(pool))
     together = sum(found.values(), BotScore())
     assert (together.games, together.void, together.forfeits, together.gifts) == (36, 4, 2, 2)
+    assert played.meeting_counts(pool) == [astuple(met) for met in played.meetings(pool)]
+    for seat in played.seats(pool):
+        newest = [(game.key, game.seat) for game in played.newest_of(pool, seat.id, 5)]
+        listed = list(played.games(pool, bot=seat.id, limit=5))
+        assert newest == [(row.key, 1 if row.first == seat.label else 2) for row in listed]
 
 
 def _update(table: Table, **values: object) -> Spoil:
