@@ -8,15 +8,16 @@ from ggp.protocol.connection import Connection, PeerRole, ReadLimits
 from ggp.protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
 from ggp.protocol.messages import Reply
 
-DIALOGUE = 40  # turns to speak kept for diagnostics; a fault's record shows the last 20 lines
+DIALOGUE = 20  # questions and their answers kept for diagnostics; a fault's record shows the last 20 lines
 _CHUNK = 4096  # bytes kept of each
 PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
 
 
 # What `exchange(lines, number, seconds)` returns, of a transport that has it: it writes command lines with ids from
-# `number` on (0: without) and reads once, after at most so many seconds. The bytes that were written; the text of the
-# last answer, if all are successes and only the last has text, else None; the bytes that were read, None if none were;
-# when the question was sent and when the answer was read, as seconds of now(); whether the peer wrote to stderr.
+# `number` on (0: without) and reads until their answers are whole, something unexpected has come, or after at most so
+# many seconds. The bytes that were written; the text of the last answer, if all are successes and only the last has
+# text, else None; the bytes that were read, None if none were; when the question was sent and when the last of the
+# answer was read, as seconds of now(); whether the peer wrote to stderr.
 # None in place of all: not for these lines, and nothing was written.
 Exchanged = tuple[bytes, str | None, bytes | None, float, float, bool]
 Exchange = Callable[[tuple[str, ...], int, float], Exchanged | None]
@@ -46,11 +47,9 @@ class Channel:
     def __init__(self, transport: Transport, peer: PeerRole, limits: ReadLimits | None = None) -> None:
         self.transport = transport
         self.connection = Connection(peer, limits)
-        self._passed: deque[tuple[str, bytes]] = deque(maxlen=DIALOGUE)
+        self._passed: deque[tuple[bytes, bytes]] = deque(maxlen=DIALOGUE)  # what was sent, and what came after it
         self.now = transport.now
-        self._exchange: Callable[[tuple[str, ...], int, float], Exchanged | None] | None = getattr(
-            transport, "exchange", None
-        )
+        self._exchange: Exchange | None = getattr(transport, "exchange", None)
         self.next_reply = self.connection.next_reply  # what has come already, without waiting
 
     @property
@@ -60,7 +59,7 @@ class Channel:
     def send(self, *lines: str, deadline: float | None = None) -> Coroutine[Any, Any, None]:
         """Send command lines (no LF) in one write, which is complete once this was awaited."""
         data = self.connection.send(*lines)
-        self._passed.append((">", data[-_CHUNK:]))
+        self._passed.append((data[-_CHUNK:], b""))
         return self.transport.write(data, deadline)
 
     def ask_at_once(self, lines: tuple[str, ...], seconds: float) -> tuple[str, float, float] | float | bytes:
@@ -70,27 +69,25 @@ class Channel:
         and answered. Otherwise the caller goes on by `receive`: a number is the time at which they were sent; bytes are
         still to be written by `transport.write`. Raises what `send` raises, but no time-out.
         """
-        connection, passed = self.connection, self._passed
+        connection = self.connection
         number = connection.quick_id
         if number >= 0 and self._exchange and (exchanged := self._exchange(lines, number, seconds)):
             asked, text, said, sent, answered, _ = exchanged
-            passed.append((">", asked))
+            self._passed.append((asked, said[-_CHUNK:] if said else b""))
             if text is not None:
-                passed.append(("<", said or b""))
                 connection.count_answered(len(lines))
                 return text, sent, answered
             connection.send(*lines)
             if said is not None:
-                passed.append(("<", said[-_CHUNK:]))
                 connection.receive(said)
             return sent
         data = connection.send(*lines)
-        passed.append((">", data[-_CHUNK:]))
+        self._passed.append((data[-_CHUNK:], b""))
         return data
 
     async def send_exactly(self, data: bytes, deadline: float | None = None) -> None:
         """Send any bytes as they are (see Connection.send_exactly); return after the complete write."""
-        self._passed.append((">", self.connection.send_exactly(data)[-_CHUNK:]))
+        self._passed.append((self.connection.send_exactly(data)[-_CHUNK:], b""))
         await self.transport.write(data, deadline)
 
     async def receive(self, deadline: float) -> Reply:
@@ -100,8 +97,8 @@ class Channel:
         while reply is None:
             data = await self.transport.read(deadline)
             # The pieces of what one side said belong together, however small they came.
-            said = passed.pop()[1] + data if passed and passed[-1][0] == "<" else data
-            passed.append(("<", said[-_CHUNK:]))
+            asked, said = passed.pop() if passed else (b"", b"")
+            passed.append((asked, (said + data)[-_CHUNK:]))
             connection.receive(data)
             reply = connection.next_reply()
             # A transport gives what has arrived even when it is late; a peer that dribbles must not live on that.
@@ -123,17 +120,31 @@ class Channel:
             self.connection.give_up()
             raise
 
+    async def ask_all(self, lines: tuple[str, ...], deadline: float) -> list[Reply]:
+        """Send commands in one write and return their replies, in the quickest way."""
+        answer = self.ask_at_once(lines, deadline - self.now())
+        if isinstance(answer, tuple):
+            return [*[Reply(True)] * (len(lines) - 1), Reply(True, answer[0])]
+        if isinstance(answer, bytes):
+            await self.transport.write(answer, deadline)
+        return [await self.receive(deadline) for _ in lines]
+
+    async def introduce(self, deadline: float) -> tuple[str, str, frozenset[str]]:
+        """The name, the version and the commands of a peer that has just started; see probe_ids and list_commands."""
+        await self.probe_ids(deadline)
+        name, version, listed = await self.ask_all(("name", "version", "list_commands"), deadline)
+        return name.text, version.text, _names(listed)
+
     async def probe_ids(self, deadline: float) -> Reply:
         """Ask `1 protocol_version`; a peer that does not echo the id gets no ids (PROTOCOL §2.11)."""
         data = self.connection.send_probe("protocol_version")
-        self._passed.append((">", data[-_CHUNK:]))
+        self._passed.append((data[-_CHUNK:], b""))
         await self.transport.write(data, deadline)
         return await self.receive(deadline)
 
     async def list_commands(self, deadline: float) -> frozenset[str]:
         """The names the peer lists, "split on any white space"; empty if it refuses."""
-        reply = await self.ask("list_commands", deadline)
-        return frozenset(reply.text.split()) if reply.ok else frozenset()
+        return _names(await self.ask("list_commands", deadline))
 
     async def known_command(self, name: str, deadline: float) -> bool:
         """Whether the peer says `true`; anything else means false."""
@@ -152,11 +163,16 @@ class Channel:
     def dialogue_tail(self, lines: int = 20) -> list[str]:
         """The last lines that passed, oldest first, `> ` sent and `< ` received, each cut at 200 characters."""
         out: list[str] = []
-        for mark, data in self._passed:
-            text = data.decode("utf-8", "backslashreplace")
-            out += [f"{mark} {line[:200]}" for line in text.split("\n") if line.strip()]
+        for turn in self._passed:
+            for mark, data in zip("><", turn, strict=True):
+                text = data.decode("utf-8", "backslashreplace")
+                out += [f"{mark} {line[:200]}" for line in text.split("\n") if line.strip()]
         return out[-lines:]
 
     def close(self) -> None:
         """Let go of the transport; ending the process is the launcher's part."""
         self.transport.close()
+
+
+def _names(listed: Reply) -> frozenset[str]:
+    return frozenset(listed.text.split()) if listed.ok else frozenset()

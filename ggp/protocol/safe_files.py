@@ -96,23 +96,28 @@ def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int
     return descriptor
 
 
-def open_new(path: Path, mode: int = 0o644) -> int:
+def open_folder(path: Path) -> tuple[int, str]:
+    """A descriptor of the folder that a file is in, or is to be in, and the file's name. Raises OSError."""
+    with _place(path, follow=False) as (folder, name):
+        return os.dup(folder), name
+
+
+def open_new(folder: int, name: str, mode: int = 0o644) -> int:
     """A descriptor for appending to a new, empty file, which is locked (flock) before it takes over the name.
 
     What had the name stays readable for those that have it open; a link with that name is replaced, not followed.
-    Raises OSError.
+    `folder` and `name` as open_folder gives them. Raises OSError.
     """
-    with _place(path, follow=False) as (folder, name):
-        new = name + NEW
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(new, dir_fd=folder)
-        descriptor = os.open(new, _ALONE | os.O_WRONLY | os.O_APPEND, mode, dir_fd=folder)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            os.close(descriptor)
-            raise
+    new = name + NEW
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new, dir_fd=folder)
+    descriptor = os.open(new, _ALONE | os.O_WRONLY | os.O_APPEND, mode, dir_fd=folder)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -1,11 +1,16 @@
 """A question asked in one native call finds what the way in Python finds, whatever comes back and however it is cut."""
 
+import fcntl
 import os
 import random
 import select
+import struct
 import sys
+import termios
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 
 import pytest
@@ -13,6 +18,7 @@ import pytest
 from ggp.protocol.channel import Channel
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import PeerTimeout, ProtocolError
+from ggp.protocol.messages import Reply
 from ggp.protocol.transports import pipe
 from ggp.protocol.transports.pipe import Pipe
 
@@ -65,6 +71,51 @@ class CutPipe(Pipe):
             os.close(self.theirs)
 
 
+class EagerPipe(CutPipe):
+    """The same, but the other end writes each piece as soon as the one before it was read."""
+
+    def __init__(self, pieces: list[bytes], ends: bool) -> None:
+        super().__init__([], False)
+        self._speaker = threading.Thread(target=self._say, args=(pieces, ends))
+        self._stopped = False
+        self._speaker.start()
+
+    def _say(self, pieces: list[bytes], ends: bool) -> None:
+        for piece in pieces:
+            while not self._stopped and unread(self):
+                time.sleep(0)
+            os.write(self.theirs, piece)
+        if ends:
+            os.close(self.theirs)
+            self.theirs = -1
+
+    async def read(self, deadline: float) -> bytes:
+        while True:
+            silent = not self._speaker.is_alive()
+            try:
+                return await Pipe.read(self, self.now())
+            except PeerTimeout:
+                if silent:
+                    raise
+                time.sleep(0)
+
+    def close(self) -> None:
+        self._stopped = True
+        self._speaker.join()
+        super().close()
+
+
+def unread(transport: Pipe) -> int:
+    """The bytes that were said and not read."""
+    return int(struct.unpack("i", fcntl.ioctl(transport.descriptors[1], termios.FIONREAD, bytes(4)))[0])
+
+
+@pytest.fixture(autouse=True)
+def native(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the environment says GGP_PURE_PYTHON."""
+    monkeypatch.setattr(pipe, "native_exchange", pipe.load_exchange())
+
+
 @contextmanager
 def pure_python() -> Iterator[None]:
     native, pipe.native_exchange = pipe.native_exchange, None
@@ -83,16 +134,15 @@ def finish(coroutine: object) -> object:
     raise AssertionError("a pipe suspended")
 
 
-def found(pieces: list[bytes], ends: bool, ids: bool, role: PeerRole) -> tuple[object, ...]:
+def found(transport: CutPipe, ids: bool, role: PeerRole, patience: float = 0.0) -> tuple[object, ...]:
     """All that can be seen of two commands in one question, and of another question after it."""
-    transport = CutPipe(list(pieces), ends)
     channel = Channel(transport, role)
     channel.connection.ids = ids
     seen: list[object] = []
     try:
         asked_lines: list[tuple[str, ...]] = [("play white C3", "genmove black"), ("genmove black",)]
         for lines in asked_lines:
-            answer = channel.ask_at_once(lines, 0.0)
+            answer = channel.ask_at_once(lines, patience)
             if isinstance(answer, tuple):
                 seen += [(True, "")] * (len(lines) - 1) + [(True, answer[0])]
                 continue
@@ -118,8 +168,8 @@ def cut(chance: random.Random, stream: bytes) -> list[bytes]:
     return [stream[a:b] for a, b in pairwise(places)]
 
 
-def differences(seed: int, count: int) -> list[object]:
-    """The streams, of so many random ones, of which the two ways find different things."""
+def differences(seed: int, count: int, eager: bool = False) -> list[object]:
+    """The streams, of so many random ones, of which the two ways find different things; `eager`: read in one call."""
     chance = random.Random(seed)
     differ: list[object] = []
     for _ in range(count):
@@ -132,9 +182,9 @@ def differences(seed: int, count: int) -> list[object]:
             stream = expected[:place] + stream + expected[place + chance.randrange(3) :]
         pieces, ends = cut(chance, stream), chance.random() < 0.5
         role = chance.choice([PeerRole.BOT, PeerRole.ENGINE])
-        native = found(pieces, ends, ids, role)
+        native = found((EagerPipe if eager else CutPipe)(list(pieces), ends), ids, role, 0.001 if eager else 0.0)
         with pure_python():
-            pure = found(pieces, ends, ids, role)
+            pure = found(CutPipe(list(pieces), ends), ids, role)
         if native != pure:
             differ.append((pieces, ends, ids, role, native, pure))
     return differ[:3]
@@ -142,6 +192,11 @@ def differences(seed: int, count: int) -> list[object]:
 
 def test_both_ways_find_the_same_in_random_streams() -> None:
     assert differences(7, 2000) == []
+
+
+@pytest.mark.slow
+def test_both_ways_find_the_same_in_pieces_that_come_while_one_call_waits() -> None:
+    assert differences(9, 2000, eager=True) == []
 
 
 @pytest.mark.long
@@ -176,6 +231,115 @@ def test_an_expected_answer_takes_one_call() -> None:
     assert before <= sent <= answered <= transport.now()
     assert os.read(transport.ours, 100) == b"1 play white C3\n2 genmove black\n"
     transport.close()
+
+
+def say_in_pieces(channel: Channel, pieces: list[bytes], seconds: float = 10.0) -> tuple[object, list[str]]:
+    """What ask_at_once finds when each piece comes after the one before it was read, and the dialogue then."""
+    transport = channel.transport
+    assert isinstance(transport, CutPipe)
+
+    def say() -> None:
+        for piece in pieces:
+            while unread(transport):
+                time.sleep(0)
+            os.write(transport.theirs, piece)
+
+    speaker = threading.Thread(target=say)
+    speaker.start()
+    answer = channel.ask_at_once(("play white C3", "genmove black"), seconds)
+    speaker.join()
+    return answer, channel.dialogue_tail()
+
+
+def test_an_expected_answer_in_pieces_takes_one_call() -> None:
+    expected = b"=1\n\n=2 D4\n\n"
+    for places in ([5], [4], [1], range(1, len(expected))):
+        cuts = [0, *places, len(expected)]
+        transport = CutPipe([], False)
+        channel = Channel(transport, PeerRole.BOT)
+        channel.connection.ids = True
+        answer, dialogue = say_in_pieces(channel, [expected[a:b] for a, b in pairwise(cuts)])
+        assert isinstance(answer, tuple)
+        assert answer[0] == "D4"
+        assert dialogue == ["> 1 play white C3", "> 2 genmove black", "< =1", "< =2 D4"]
+        assert channel.connection.quick_id == 3
+        transport.close()
+
+
+@pytest.mark.parametrize(
+    ("pieces", "replies"),
+    [
+        ([b"=1\n\n", b"?2 no\n\n"], [(True, ""), (False, "no")]),
+        ([b"=1\n\n", b"=2 two\n", b"lines\n\n"], [(True, ""), (True, "two\nlines")]),
+        ([b"=1\n\n=2", b"\tD4\n\n"], [(True, ""), (True, "\tD4")]),
+        ([b"=1\n\n", b"junk\n=2 D4\n\n"], [(True, ""), (True, "D4")]),
+        ([b"=1\n\n=2 " + 4000 * b"x", 200 * b"y" + b"\n\n"], [(True, ""), (True, 4000 * "x" + 200 * "y")]),
+    ],
+)
+def test_something_unexpected_in_a_later_piece_goes_the_long_way(
+    pieces: list[bytes], replies: list[tuple[bool, str]]
+) -> None:
+    transport = CutPipe([], False)
+    channel = Channel(transport, PeerRole.BOT)
+    channel.connection.ids = True
+    answer, _ = say_in_pieces(channel, pieces)
+    assert isinstance(answer, float)
+    for expected in replies:
+        assert finish(channel.receive(transport.now() + 10))[:2] == expected  # type: ignore[index]
+    transport.close()
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("texts", [["", "D4"], ["a", "b"]])
+def test_all_replies_are_taken_whichever_way_they_came(texts: list[str], pure: bool) -> None:
+    transport = CutPipe([b"".join(f"= {text}\n\n".encode() for text in texts)], False)
+    channel = Channel(transport, PeerRole.BOT)
+    lines, deadline = ("play white C3", "genmove black"), transport.now() + 10
+    with pure_python() if pure else nullcontext():
+        assert finish(channel.ask_all(lines, deadline)) == [Reply(True, text) for text in texts]
+    assert os.read(transport.ours, 100) == b"play white C3\ngenmove black\n"
+    transport.close()
+
+
+def test_half_an_answer_costs_no_more_than_the_patience() -> None:
+    transport = CutPipe([b"=1\n\n=2 D"], False)
+    channel = Channel(transport, PeerRole.BOT)
+    channel.connection.ids = True
+    asked = channel.ask_at_once(("play white C3", "genmove black"), 0.01)
+    assert isinstance(asked, float)
+    assert transport.now() - asked >= 0.01
+    assert channel.next_reply() == (True, "", 1)
+    os.write(transport.theirs, b"4\n\n")
+    assert finish(channel.receive(transport.now() + 10)) == (True, "D4", 2)
+    transport.close()
+
+
+def test_half_an_answer_at_the_end_of_the_stream_is_read_to_the_end() -> None:
+    transport = CutPipe([b"=1\n\n=2 D4\n"], True)
+    transport.feed()
+    channel = Channel(transport, PeerRole.BOT)
+    channel.connection.ids = True
+    assert isinstance(channel.ask_at_once(("play white C3", "genmove black"), 10.0), float)
+    assert channel.next_reply() == (True, "", 1)
+    assert finish(channel.receive(transport.now() + 10)) == (True, "D4", 2)
+    transport.close()
+
+
+def test_stderr_is_drained_before_the_rest_of_an_answer() -> None:
+    """A peer that floods stderr may say no more until it is read."""
+    stderr, theirs = os.pipe()
+    ours, stdin = os.pipe()
+    stdout, out = os.pipe()
+    taken: list[bytes] = []
+    transport = Pipe(stdin, stdout, stderr, taken.append)
+    os.write(out, b"= D")
+    os.write(theirs, b"thinking\n")
+    answer = Channel(transport, PeerRole.BOT).ask_at_once(("genmove black",), 60.0)
+    assert isinstance(answer, float)
+    assert taken == [b"thinking\n"]
+    transport.close()
+    for descriptor in (theirs, ours, out):
+        os.close(descriptor)
 
 
 def test_a_silent_peer_costs_no_more_than_the_patience() -> None:

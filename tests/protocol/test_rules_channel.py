@@ -107,6 +107,15 @@ def test_rule_2_12_list_commands_is_split_on_any_white_space() -> None:
     assert run_blocking(channel.list_commands(1.0)) == frozenset()
 
 
+def test_rule_2_12_a_peer_that_has_started_is_asked_the_rest_in_one_write() -> None:
+    channel, memory = channel_to(b"=1 2\n\n", b"=2 cat\n\n=3 1.0\n\n=4 name quit\n\n")
+    assert run_blocking(channel.introduce(1.0)) == ("cat", "1.0", frozenset({"name", "quit"}))
+    assert memory.written == b"1 protocol_version\n2 name\n3 version\n4 list_commands\n"
+    channel, memory = channel_to(b"= 2\n\n", b"= cat\n\n?\n\n? unknown command\n\n", peer=BOT)
+    assert run_blocking(channel.introduce(1.0)) == ("cat", "", frozenset())
+    assert memory.written == b"1 protocol_version\nname\nversion\nlist_commands\n"
+
+
 @pytest.mark.parametrize(
     ("answer", "known"),
     [

@@ -15,6 +15,7 @@ import pytest
 from ggp.protocol.safe_files import (
     create_file,
     is_private_folder,
+    open_folder,
     open_new,
     open_to_append,
     replace_file,
@@ -284,10 +285,12 @@ def test_what_can_only_be_a_folder_is_not_written(path: str) -> None:
 
 def test_a_new_file_that_cannot_have_its_name_is_closed(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
+    folder, name = open_folder(tmp_path / "folder")
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(IsADirectoryError):
-        open_new(tmp_path / "folder")
+        open_new(folder, name)
     assert len(list(Path("/proc/self/fd").iterdir())) == before and (tmp_path / "folder").is_dir()
+    os.close(folder)
 
 
 def test_a_private_folder_is_a_folder_of_this_user_that_others_may_not_write(tmp_path: Path) -> None:

@@ -23,23 +23,42 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* The text of the last answer, or NULL if `said` is anything but `head`, a blank, printable ASCII and an empty line.
-   As Connection._take_expected, which is the contract. */
-static PyObject *expected_text(const char *said, Py_ssize_t size, const char *head, Py_ssize_t head_size) {
-    if (size < head_size + 2 || size >= SHORT || memcmp(said, head, (size_t)head_size) != 0 || said[size - 1] != '\n' ||
-        said[size - 2] != '\n')
-        return NULL;
-    Py_ssize_t begin = head_size, end = size - 2;
-    if (begin < end && said[begin] != ' ')
-        return NULL;
-    for (Py_ssize_t i = begin; i < end; i++)
+/* How much of the expected answers `said` is: `head`, perhaps a blank and printable ASCII, and an empty line. As
+   Connection._take_expected, which is the contract. */
+enum progress { OTHER, BEGUN, WHOLE };
+
+static enum progress compare(const char *said, Py_ssize_t size, const char *head, Py_ssize_t head_size) {
+    if (size >= SHORT || memcmp(said, head, (size_t)(size < head_size ? size : head_size)) != 0)
+        return OTHER;
+    if (size > head_size && said[head_size] != ' ' && said[head_size] != '\n')
+        return OTHER;
+    for (Py_ssize_t i = head_size; i < size; i++) {
+        if (said[i] == '\n')
+            return i + 1 == size ? BEGUN : i + 2 == size && said[i + 1] == '\n' ? WHOLE : OTHER;
         if (said[i] < ' ' || said[i] > '~')
-            return NULL;
+            return OTHER;
+    }
+    return BEGUN;
+}
+
+/* The text of the last answer, of expected answers that are whole. */
+static PyObject *last_text(const char *said, Py_ssize_t size, Py_ssize_t head_size) {
+    Py_ssize_t begin = head_size, end = size - 2;
     while (begin < end && said[begin] == ' ')
         begin++;
     while (begin < end && said[end - 1] == ' ')
         end--;
     return PyUnicode_FromStringAndSize(said + begin, end - begin);
+}
+
+static Py_ssize_t write_number(long number, char *to) {
+    char digits[24];
+    Py_ssize_t size = 0;
+    for (; number > 0; number /= 10)
+        digits[size++] = (char)('0' + number % 10);
+    for (Py_ssize_t i = 0; i < size; i++)
+        to[i] = digits[size - 1 - i];
+    return size;
 }
 
 /* The command lines with their ids, as Connection.send writes them, in `data`; 0 if one of them is not plain enough, or
@@ -57,32 +76,63 @@ static Py_ssize_t write_lines(PyObject *lines, long number, char *data, char *he
         for (Py_ssize_t k = 0; k < length; k++)
             if (line[k] < ' ' || line[k] > '~' || line[k] == '#')
                 return 0;
-        char digits[16] = "";
-        int width = number > 0 ? PyOS_snprintf(digits, sizeof digits, "%ld", number) : 0;
-        *head_size += PyOS_snprintf(head + *head_size, 16, "%s=%s", i ? "\n\n" : "", digits);
-        memcpy(data + size, digits, (size_t)width);
-        size += width;
-        if (width)
+        if (i) {
+            head[(*head_size)++] = '\n';
+            head[(*head_size)++] = '\n';
+        }
+        head[(*head_size)++] = '=';
+        if (number > 0) {
+            Py_ssize_t width = write_number(number, data + size);
+            memcpy(head + *head_size, data + size, (size_t)width);
+            *head_size += width;
+            size += width;
             data[size++] = ' ';
+        } else {
+            number = -1; /* no ids */
+        }
         memcpy(data + size, line, (size_t)length);
         size += length;
         data[size++] = '\n';
-        if (number == 0)
-            number = -1; /* no ids */
     }
+    return size;
+}
+
+/* Read `out` until the expected answers are whole or something else has come. The bytes that were read, -1 if none were;
+   0 is the end. `noise`: stderr has something, so that is drained before more is awaited. */
+static Py_ssize_t read_answers(int out, int err, char *said, const char *head, Py_ssize_t head_size, double began,
+                               double seconds, double *ended, int *noise) {
+    Py_ssize_t size = -1;
+    double left = seconds;
+    do {
+        struct pollfd waiting[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
+        int ms = left >= 100000.0 ? 100000000 : left > 0 ? (int)(left * 1000) + 1 : 0;
+        if (poll(waiting, 2, ms) <= 0)
+            break;
+        *noise = waiting[1].revents != 0;
+        if (waiting[0].revents == 0)
+            break;
+        Py_ssize_t begun = size < 0 ? 0 : size, got = read(out, said + begun, (size_t)(CHUNK - begun));
+        if (got >= 0)
+            size = begun + got;
+        *ended = now();
+        left = seconds - (*ended - began);
+        if (got <= 0)
+            break;
+    } while (left > 0 && !*noise && compare(said, size, head, head_size) == BEGUN);
     return size;
 }
 
 PyDoc_STRVAR(exchange_doc,
              "exchange(stdin, stdout, stderr, lines, number, seconds) -> (asked, text, said, began, ended, noise)\n\n"
              "Write command lines with ids from `number` on, without ids if it is 0, to the non-blocking `stdin`, and\n"
-             "read `stdout` once, as soon as it has something, after at most so many seconds. `stderr` is -1 for none.\n"
-             "None: nothing was written, because the lines are long or not plain, or the pipe is full or closed.\n\n"
+             "read `stdout` until their answers are whole, something unexpected has come, or after at most so many\n"
+             "seconds. `stderr` is -1 for none. None: nothing was written, because the lines are long or not plain, or\n"
+             "the pipe is full or closed.\n\n"
              "`asked`: the bytes that were written. `text`: that of the last answer, if all are successes, only the\n"
              "last has text, in one line, and nothing else was read; else None. `said`: the bytes that were read, b\"\"\n"
              "at the end; None if none were: no time, a signal, or only stderr has something. `began`: when the write\n"
-             "was complete; `ended`: when the answer was read; both as time.monotonic(). `noise`: whether stderr has\n"
-             "something.");
+             "was complete; `ended`: when the last of the answer was read; both as time.monotonic(). `noise`: whether\n"
+             "stderr has something.");
 
 static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
@@ -107,25 +157,29 @@ static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t co
     Py_BEGIN_ALLOW_THREADS;
     if (write(in, data, (size_t)size) == size) { /* up to PIPE_BUF bytes a pipe takes all or nothing */
         began = ended = now();
-        struct pollfd waiting[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
-        int ms = seconds >= 100000.0 ? 100000000 : seconds > 0 ? (int)(seconds * 1000) + 1 : 0;
-        if (poll(waiting, 2, ms) > 0) {
-            noise = waiting[1].revents != 0;
-            if (waiting[0].revents != 0)
-                got = read(out, said, CHUNK);
-            ended = now();
-        }
+        got = read_answers(out, err, said, head, head_size, began, seconds, &ended, &noise);
     }
     Py_END_ALLOW_THREADS;
     if (began < 0)
         Py_RETURN_NONE;
 
-    PyObject *text = got > 0 ? expected_text(said, got, head, head_size) : NULL;
-    if (PyErr_Occurred())
-        return NULL;
-    return Py_BuildValue("NNNddN", PyBytes_FromStringAndSize(data, size), text ? text : Py_NewRef(Py_None),
-                         got >= 0 ? PyBytes_FromStringAndSize(said, got) : Py_NewRef(Py_None), began, ended,
-                         PyBool_FromLong(noise));
+    int whole = got > 0 && compare(said, got, head, head_size) == WHOLE;
+    PyObject *found[] = {
+        PyBytes_FromStringAndSize(data, size),
+        whole ? last_text(said, got, head_size) : Py_NewRef(Py_None),
+        got >= 0 ? PyBytes_FromStringAndSize(said, got) : Py_NewRef(Py_None),
+        PyFloat_FromDouble(began),
+        PyFloat_FromDouble(ended),
+        Py_NewRef(noise ? Py_True : Py_False),
+    };
+    PyObject *exchanged = PyTuple_New(sizeof found / sizeof *found);
+    for (Py_ssize_t i = 0; i < (Py_ssize_t)(sizeof found / sizeof *found); i++) {
+        if (exchanged == NULL || found[i] == NULL || PyTuple_SetItem(exchanged, i, found[i]) < 0) {
+            Py_XDECREF(exchanged);
+            return NULL; /* no memory, not even for what is lost here */
+        }
+    }
+    return exchanged;
 }
 
 static PyMethodDef methods[] = {{"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},

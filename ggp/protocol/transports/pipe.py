@@ -74,7 +74,7 @@ class Pipe:
 
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> "Exchanged | None":
         """See channel.Exchanged."""
-        if native_exchange is None or self._pending or self._broken or self._stdout < 0:
+        if native_exchange is None or self._pending or self._broken:
             return None
         stderr = -1 if self._stderr is None else self._stderr
         exchanged = native_exchange(self._stdin, self._stdout, stderr, lines, number, seconds)

@@ -69,10 +69,7 @@ class Engine:
         """Ask for its name, version and commands. Raises EngineFailed."""
         deadline = self._channel.now() + self._budgets.start
         try:
-            await self._channel.probe_ids(deadline)
-            name = (await self._channel.ask("name", deadline)).text
-            version = (await self._channel.ask("version", deadline)).text
-            self._commands = await self._channel.list_commands(deadline)
+            name, version, self._commands = await self._channel.introduce(deadline)
         except PEER_FAULTS as error:
             raise self._failed("does not start", error) from None
         self.party = Party(name="engine", program=name, version=version, command=self.party.command)
@@ -191,8 +188,9 @@ class Engine:
 
     async def final(self) -> tuple[str, str]:
         """The position's hash and the score in JSON, "" for what the engine does not give."""
-        lines = [command for command in ("ggp-hash", "ggp-score") if command not in self.lacks]
-        texts = {line: reply.text for line, reply in zip(lines, await self._ask_all(lines), strict=True) if reply.ok}
+        lines = tuple(command for command in ("ggp-hash", "ggp-score") if command not in self.lacks)
+        replies = await self._ask_all(lines, self._command)
+        texts = {line: reply.text for line, reply in zip(lines, replies, strict=True) if reply.ok}
         return texts.get("ggp-hash", ""), texts.get("ggp-score", "")
 
     async def scene(self) -> str:
@@ -206,15 +204,12 @@ class Engine:
         return reply.text if reply and reply.ok else ""
 
     async def _ask(self, line: str, budget: float) -> Reply:
-        return (await self._ask_all([line], budget))[0]
+        return (await self._ask_all((line,), budget))[0]
 
-    async def _ask_all(self, lines: list[str], budget: float | None = None) -> list[Reply]:
+    async def _ask_all(self, lines: tuple[str, ...], budget: float) -> list[Reply]:
         """All lines in one write -> their replies."""
-        channel = self._channel
         try:
-            await channel.send(*lines)
-            deadline = channel.now() + (budget or self._command)
-            return [await channel.receive(deadline) for _ in lines]
+            return await self._channel.ask_all(lines, self._channel.now() + budget)
         except PEER_FAULTS as error:
             raise self._failed(f"fails at `{'`, `'.join(lines)[:200]}`", error) from None
 

@@ -153,7 +153,7 @@ class MatchRunner:
             raise Suspended("engine", str(error)) from None
         finally:
             if self._live is not None:
-                self._live.close()
+                self._live.end()
         self._resting |= {bot: time.monotonic() + bot.wait for bot in order if bot.wait}
         record = writer.record()
         result = setup.result(number, record)
@@ -200,8 +200,8 @@ class MatchRunner:
         if player is not None and player.peer.exited():
             await player.peer.stop(kill=True)
             player = None
-        self._players[bot] = player or await self._start(bot, setup)
-        return self._players[bot]
+        self._players[bot] = player = player or await self._start(bot, setup)
+        return player
 
     async def _start(self, bot: BotSpec, setup: SeriesConfig) -> Player:
         """A bot that failed to start is not tried again for a minute: each try of one that hangs takes long."""

@@ -202,10 +202,7 @@ class Player(ABC):
         """Send them in one write. Raises CannotStart."""
         if self.peer.idle is not None:
             self.peer.idle.wake()
-        channel = self._channel
-        deadline = channel.now() + self._budgets.new
-        await channel.send(*lines, deadline=deadline)
-        replies = [await channel.receive(deadline) for _ in lines]
+        replies = await self._channel.ask_all(tuple(lines), self._channel.now() + self._budgets.new)
         for (line, needed), reply in zip(lines.items(), replies, strict=True):
             said = self._objection(line, reply) if reply.ok else f"answers `{line}` with `? {reply.text[:200]}`"
             if needed and said:
@@ -362,10 +359,7 @@ async def meet(peer: Peer, party: Party, budgets: Timeouts, limits: tuple[tuple[
     channel = peer.channel
     deadline = channel.now() + budgets.start
     try:
-        await channel.probe_ids(deadline)
-        program = (await channel.ask("name", deadline)).text
-        version = (await channel.ask("version", deadline)).text
-        commands = await channel.list_commands(deadline)
+        program, version, commands = await channel.introduce(deadline)
         systems = clock.SYSTEMS[clock.KATA]
         if "ggp-new" not in commands and clock.LIST in commands:
             listed = await channel.ask(clock.LIST, deadline)

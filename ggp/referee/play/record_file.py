@@ -4,7 +4,6 @@ Workers append a whole match in one write (see worker). Half a line of a killed 
 file, before the next match of another worker.
 """
 
-import contextlib
 import errno
 import fcntl
 import itertools
@@ -24,7 +23,7 @@ from ggp.protocol.records import (
     RecordError,
     read_records,
 )
-from ggp.protocol.safe_files import open_new, open_to_append
+from ggp.protocol.safe_files import open_folder, open_new, open_to_append
 from ggp.referee.records import lines_of, live_path, remove_side_files, take_interrupted
 
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
@@ -114,19 +113,32 @@ class SideFile:
 
     def __init__(self, record: str, number: int) -> None:
         self._path = Path(live_path(record, number))
+        self._folder: tuple[int, str] | None = None  # it stays open between matches: the way to it takes long
         self._file: int | None = None
 
     def begin(self) -> int | None:
-        """A descriptor for the next match, valid until the next call; None if there can be no file."""
-        self.close()
-        with contextlib.suppress(OSError):  # a match is played and recorded without it, too
-            self._file = open_new(self._path)
+        """A descriptor for the next match, valid until `end` or the next call; None if there can be no file."""
+        self.end()
+        try:
+            if self._folder is None:
+                self._folder = open_folder(self._path)
+            self._file = open_new(*self._folder)
+        except OSError:  # a match is played and recorded without it, too
+            self.close()
         return self._file
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """The match is over."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+    def close(self) -> None:
+        """There are no more matches."""
+        self.end()
+        if self._folder is not None:
+            os.close(self._folder[0])
+            self._folder = None
 
 
 def _open(path: Path) -> int:

@@ -14,7 +14,7 @@ from ggp.protocol.records import MAX_RECORD_LINE, RecordError, read_records
 from ggp.protocol.safe_files import NEW
 from ggp.referee.archive.export import main as main_export
 from ggp.referee.archive.verify import main as main_verify
-from ggp.referee.play.record_file import Recorder, RecorderError
+from ggp.referee.play.record_file import Recorder, RecorderError, SideFile
 from ggp.referee.records import remove_side_files, side_files
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
@@ -179,3 +179,25 @@ def test_side_files_are_removed_whatever_their_numbers(tmp_path: Path) -> None:
     assert [path.name for path in side_files(str(record))] == ["games.live-2", "games.live-10"]
     remove_side_files(str(record))
     assert {path.name for path in tmp_path.iterdir()} == {"games.live-x", "games2.live-1"}
+
+
+def test_a_side_file_comes_back_with_its_folder_and_leaves_nothing_open(tmp_path: Path) -> None:
+    folder, opened = tmp_path / "games", Path("/proc/self/fd")
+    before = len(list(opened.iterdir()))
+    side = SideFile(str(folder / "record"), 1)
+    assert side.begin() is None
+    folder.mkdir()
+    first = side.begin()
+    assert first is not None
+    os.write(first, b"1")
+    assert side.begin() is not None
+    assert (folder / "record.live-1").read_bytes() == b""
+    (folder / "record.live-1").unlink()
+    folder.rmdir()
+    assert side.begin() is None
+    folder.mkdir()
+    assert side.begin() is not None
+    side.end()
+    assert [path.name for path in folder.iterdir()] == ["record.live-1"]
+    side.close()
+    assert len(list(opened.iterdir())) == before
