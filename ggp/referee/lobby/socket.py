@@ -20,7 +20,7 @@ from ggp.protocol.transports.descriptors import address_of, duplicate, received,
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.lobby.auth import INSIDE, Admission
 from ggp.referee.lobby.limits import Arrivals
-from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, native_router
+from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages
 
 BACKLOG = 1024  # connections that wait to be accepted
 _HANDSHAKE_MS = 10_000
@@ -227,13 +227,12 @@ class RouterSocket:
         ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
         """
         beats, turn = int(_BEATS * seconds), time.monotonic() + TURN
-        count = received if native_router is None else native_router.received
         rest: list[tuple[int, int, bytes]] = []
         for descriptor, route in [*self._by_descriptor.items(), *((silent, b"") for silent in self._silent)]:
             if time.monotonic() > turn:
                 await asyncio.sleep(0)
                 turn = time.monotonic() + TURN
-            came, connection = count(descriptor), self.by_route.get(route)
+            came, connection = received(descriptor), self.by_route.get(route)
             waiting = came - (connection.heard if connection else 0)
             if waiting > most:
                 self._cut_stuffed(descriptor, route)
