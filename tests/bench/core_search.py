@@ -1,9 +1,10 @@
 """What the search costs beside the bare random games that it is made of, game by game. It judges nothing.
 
-For each game three rows: the playouts of a search per second, how many per cent of the bare core's rollouts that is,
+For each game three rows: the playouts of a search per second, what one of them costs beside a bare rollout of the core,
 both of one thread and measured in turns, and the bytes of a node. Medians of five rounds, of CPU time: other work
-of the machine counts less. The last rows are what a second thread adds and, in turns with it, what a second process
-adds, which shares nothing: what the machine has. Both by the clock on the wall, medians of 21 short rounds.
+of the machine counts less. The last rows are what a second thread adds, in turns with it what a second process
+adds, which shares nothing: what the machine has, and the one beside the other. By the clock on the wall, medians of 21
+short rounds.
 """
 
 import argparse
@@ -48,17 +49,17 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
     rows: list[tuple[str, float, str]] = []
     for case in CASES:
         playouts = case.playouts // 10 if quick else case.playouts
-        rates, shares = zip(*(_round(case, playouts, seed) for seed in range(1, ROUNDS + 1)), strict=True)
+        rates, costs = zip(*(_round(case, playouts, seed) for seed in range(1, ROUNDS + 1)), strict=True)
         rows += [
             (f"{case.what}, search", statistics.median(rates), "playouts/s"),
-            (f"{case.what}, search", 100 * statistics.median(shares), "% of rollouts/s"),
+            (f"{case.what}, search", statistics.median(costs), "x a rollout"),
             (f"{case.what}, search", type(case.start().search()).node_bytes, "bytes/node"),
         ]
     return rows + _two_of(CASES[0], 2_000 if quick else 20_000)
 
 
 def _round(case: SearchCase, playouts: int, seed: int) -> tuple[float, float]:
-    """Playouts of a search per second, and their share of the bare ones."""
+    """Playouts of a search per second, and what one costs beside a bare one."""
     state = case.start()
     search = state.search(seed, megabytes=1024)
     state.playouts(playouts // 10, 0, "rollout")  # a clock speed that has risen
@@ -69,7 +70,7 @@ def _round(case: SearchCase, playouts: int, seed: int) -> tuple[float, float]:
     search.run(playouts)
     mine = time.process_time() - begin
     done = sum(visits for _, visits, _, _ in search.votes())  # less if the rest could change nothing
-    return done / mine, done / playouts * bare / mine
+    return done / mine, mine / done / (bare / playouts)
 
 
 def _two_of(case: SearchCase, playouts: int) -> list[tuple[str, float, str]]:
@@ -90,7 +91,13 @@ def _two_of(case: SearchCase, playouts: int) -> list[tuple[str, float, str]]:
     return [
         (f"{case.what}, search, two threads", statistics.median(threads), "x one thread"),
         (f"{case.what}, search, two processes", statistics.median(processes), "x one thread"),
+        (f"{case.what}, search, two threads", _median_ratio(threads, processes), "x two processes"),
     ]
+
+
+def _median_ratio(these: list[float], those: list[float]) -> float:
+    """Of rounds that went on in turns."""
+    return statistics.median(one / other for one, other in zip(these, those, strict=True))
 
 
 def _rate(case: SearchCase, playouts: int, threads: int, seed: int) -> float:

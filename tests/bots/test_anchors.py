@@ -5,6 +5,11 @@ import re
 
 import pytest
 
+from ggp.bots.clock import BotClock
+from ggp.bots.position import Position
+from ggp.engines.game import read_options
+from ggp.engines.history import GameHistory
+from ggp.engines.registry import Registry
 from ggp.referee.ladder.config import read_ladder
 from tests.support import ROOT
 
@@ -19,7 +24,28 @@ SECTIONS = [section for section in PAGE.split("\n## ") if "| bot |" in section]
 def test_the_file_against_gnu_go_has_mcts_meet_both() -> None:
     outside = read_ladder(ROOT / "ggp" / "bots" / "gnugo.toml")
     assert [bot.name for bot in outside.bots] == ["mcts", "gnugo-1", "gnugo-10"]
-    assert [pool.name for pool in outside.pools] == ["go9"] and "ggp ladder run ggp/bots/gnugo.toml" in PAGE
+    assert [pool.name for pool in outside.pools] == ["go9", "go13"] and "ggp ladder run ggp/bots/gnugo.toml" in PAGE
+
+
+def test_the_file_against_openspiel_has_mcts_meet_its_search() -> None:
+    outside = read_ladder(ROOT / "ggp" / "bots" / "openspiel.toml")
+    assert [bot.name for bot in outside.bots] == ["mcts", "openspiel"]
+    assert 2 * (outside.format.pairs or 0) == 200 and "ggp ladder run ggp/bots/openspiel.toml" in PAGE
+
+
+@pytest.mark.needs("pyspiel")
+def test_openspiels_search_plays_our_go() -> None:
+    from tests.bench.openspiel_go import TimedSearch, state_of
+
+    game = Registry().load("go")
+    line = GameHistory(game, read_options(game, ["size=5", "komi=3.5"]))
+    search = TimedSearch(0.001)
+    search.begin_match(1)
+    for ply in range(12):
+        position = Position(line, line.state.copy(), BotClock())
+        state = state_of(position)
+        assert state.current_player() == ply % 2 and len(state.history()) == ply
+        line.play(position.to_play, search.choose(position))
 
 
 def test_each_pool_has_a_table() -> None:

@@ -23,7 +23,7 @@ void check_tree(const Tree<S>& tree, const Node<typename S::Move>& node, int& le
     for (const auto& child : tree.children(node)) {
         visits += child.visits;
         require(child.points >= 0 && child.points <= 2 * child.visits, "no more points than visits");
-        require(child.amaf[1] >= 0 && child.amaf[1] <= 2 * child.amaf[0], "nor of AMAF");
+        require(child.amaf_points >= 0 && child.amaf_points <= 2 * child.amaf_visits, "nor of AMAF");
         proven |= child.proof != Proof::open;
         require(child.key < S::keys, "the key is one");
         check_tree(tree, child, left);

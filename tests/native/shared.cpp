@@ -2,6 +2,7 @@
 #include <cmath>
 #include <set>
 
+#include "ggp/engines/core/best_child.hpp"
 #include "ggp/engines/core/decimal.hpp"
 #include "ggp/engines/core/hexagon.hpp"
 #include "ggp/engines/core/history.hpp"
@@ -85,9 +86,44 @@ void check_squares() {
     require(name(Phase::choose) == std::string("choose") && name(Colour::none) == std::string("none"), "words");
 }
 
+
+// What a processor without AVX2 does, one with it does as well: of any number of children, also with equal ones.
+void check_children() {
+#ifdef GGP_HAS_EIGHT
+    if (!has_avx2) return;
+    Rng rng(1);
+    for (std::size_t round = 0; round < 2000; ++round) {
+        const std::size_t first = rng.below(3), count = 1 + round % 150;
+        Nodes<int> nodes;
+        nodes.resize(first + count);
+        const std::uint32_t most = round % 3 == 0 ? 2 : 100'000;  // few different ones, or many
+        std::vector<std::uint32_t> marks(200);
+        for (std::uint32_t& mark : marks) mark = rng.below(3);
+        for (std::size_t i = 0; i < first + count; ++i) {
+            nodes.visits[i] = static_cast<std::int32_t>(rng.below(most));
+            nodes.points[i] = static_cast<std::int32_t>(rng.below(2 * static_cast<std::uint32_t>(nodes.visits[i]) + 1));
+            nodes.amaf_visits[i] = static_cast<std::int32_t>(rng.below(most));
+            nodes.amaf_points[i] = nodes.amaf_visits[i];
+            nodes.keys[i] = static_cast<std::uint16_t>(rng.below(200));
+        }
+        const Children children(nodes, first, count);
+        const Choice black{Colour::black, 5, 0.1F, false, false}, white{Colour::white, 4, 0.2F, false, false};
+        require(best_of_eights<Colour::black>(children, black) == best_of_fours(children, black), "Black's choice");
+        require(best_of_eights<Colour::white>(children, white) == best_of_fours(children, white), "White's choice");
+        Nodes<int> same = nodes;
+        const auto count_in = [&](Nodes<int>& of, auto by) {
+            by(&of.amaf_visits[first], &of.amaf_points[first], &of.keys[first], count, marks.data(), 1U, 2);
+        };
+        count_in(nodes, count_amaf_by_eights);
+        count_in(same, count_amaf_one_by_one);
+        require(nodes.amaf_visits == same.amaf_visits && nodes.amaf_points == same.amaf_points, "AMAF");
+    }
+#endif
+}
 }  // namespace
 
 void prove_shared_parts() {
+    check_children();
     check_numbers();
     check_chance();
     check_history();

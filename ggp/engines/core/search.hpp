@@ -203,17 +203,17 @@ std::vector<typename S::Move> Search<S>::line() const {
     const auto first = tree.children(tree.root());
     const auto found = std::find_if(first.begin(), first.end(), [&](const auto& c) { return c.move == moves[0]; });
     if (found == first.end()) return moves;  // another tree has found it
-    const auto* node = &*found;
-    while (node->count > 0) {
-        state.apply(node->move);
-        const auto children = tree.children(*node);
+    auto node = *found;
+    while (node.count > 0) {
+        state.apply(node.move);
+        const auto children = tree.children(node);
         const auto worse = [&](const auto& a, const auto& b) {
             const int one = certainty(a.proof, state.to_play(), false), two = certainty(b.proof, state.to_play(), false);
             return one != two ? one < two : a.visits < b.visits;
         };
-        node = &*std::max_element(children.begin(), children.end(), worse);
-        if (node->visits == 0 && node->proof == Proof::open) break;
-        moves.push_back(node->move);
+        node = *std::max_element(children.begin(), children.end(), worse);
+        if (node.visits == 0 && node.proof == Proof::open) break;
+        moves.push_back(node.move);
     }
     return moves;
 }
