@@ -1,11 +1,14 @@
-"""The background tasks of a server: each is owned; one that fails is reported and started again."""
+"""The background tasks and child processes of a server: each is owned; one that fails is reported and started again."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+import contextlib
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NoReturn
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 1.0  # seconds until a task is started again; doubled each time
-SETTLED = 60.0  # seconds that a task runs until the waits are short again
+SETTLED = 60.0  # seconds that a task or a process runs until the waits are short again
+_LAST_WORDS = 2.0  # seconds for a process to end by itself
 Work = Coroutine[Any, Any, None]
 Report = Callable[[str, BaseException], None]
 
@@ -78,3 +81,42 @@ class BackgroundTasks:
         except Exception as error:
             return error
         return None
+
+
+# -- child processes ---------------------------------------------------------------------------------------------------
+
+
+async def keep_running(
+    run: Callable[[], Awaitable[str]], ended: Callable[[str, float], object], soon: float, latest: float
+) -> NoReturn:
+    """Start a process again whenever it ends, after `soon` seconds at first, then after twice as long each time.
+
+    `run` runs it to its end and says how that was; an OSError says that it cannot be started. `ended(reason, seconds)`
+    hears of it, and of the wait.
+    """
+    loop, wait = asyncio.get_running_loop(), soon
+    while True:
+        began = loop.time()
+        try:
+            reason = await run()
+        except OSError as error:
+            reason = f"it cannot be started: {error.strerror}"
+        if loop.time() - began > SETTLED:
+            wait = soon
+        ended(reason, wait)
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, latest)
+
+
+async def wait_or_kill(process: Process) -> None:
+    """Wait for a process that was asked to end; kill it if it goes on."""
+    try:
+        await asyncio.wait_for(process.wait(), _LAST_WORDS)
+    except TimeoutError:
+        kill(process)
+        await process.wait()
+
+
+def kill(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()

@@ -31,6 +31,7 @@ BENCHMARKS = (
     "console",
     "new_bot",
     "lobby",
+    "fronts",
     "models",
     "web",
 )

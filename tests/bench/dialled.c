@@ -1,5 +1,8 @@
 /* Bots that dial in to a lobby, a thousand in one thread; for measuring the lobby, so it does nothing else.
- *     cc -O2 -o dialled dialled.c -lsodium && ./dialled PORT BOTS MOVES_A_SECOND SECONDS [KEYS]
+ *     cc -O2 -o dialled dialled.c -lsodium && ./dialled PORT[,PORT…] BOTS MOVES_A_SECOND SECONDS [KEYS]
+ *
+ * Several ports are the fronts of one lobby: the bots begin at all of them in turn, and one that loses its connection
+ * dials the next. With one port a lost connection ends the program.
  *
  * They speak ZMTP 3.0 (NULL or CURVE, DEALER) over plain sockets and one epoll: no library's thread is in what is
  * measured. The file KEYS holds 32 bytes of the server's public key, then each bot's public and secret key; without it
@@ -11,7 +14,8 @@
  * A move's way is from right before the write of a bot's answer to right after the read that brought its opponent's
  * `genmove`. Opponents are known by the game's plies so far; where two games are alike nothing is measured. The first
  * SETTLE seconds after all bots play are not counted. Prints a line when it begins to count, then one JSON object; ways
- * in ms, `busy` is the share of its time in which this program ran.
+ * in ms, `busy` is the share of its time in which this program ran, `lost` the number of connections that were lost,
+ * and `back` how many seconds after the first of these all bots played again.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,11 +33,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROOM = 16384, POINTS = 26 * 26, BUTTON = POINTS - 1, ALIKE = 1 << 16, KNOCKING = 64 };
+enum { PORTS = 16, ROOM = 16384, POINTS = 26 * 26, BUTTON = POINTS - 1, ALIKE = 1 << 16, KNOCKING = 64 };
 static const double SETTLE = 5, PLIES = 50;
 
 typedef struct {
-    int socket, greeted, told, size, bytes, playing;
+    int socket, greeted, told, size, bytes, playing, thinking, port;
+    double again;              /* when it dials again, 0 while it has a connection */
     uint64_t plies;            /* a hash of the game so far */
     uint8_t taken[POINTS];     /* points and the button */
     double due;
@@ -51,7 +56,9 @@ static int count, joined, paired, active, epoll;
 static int *heap, heaped;      /* bots that think, the first due on top */
 static struct { uint64_t plies; double when; } sent[ALIKE];
 static double *ways, began, counted_from = 1e18;
-static long moves, measured, room_for, byes;
+static long moves, measured, room_for, byes, lost;
+static int ports[PORTS], places, away; /* `away`: bots without a connection */
+static double first_lost, back;
 static uint64_t state = 88172645463325252u;
 static uint8_t *keys;          /* the content of KEYS */
 
@@ -72,7 +79,7 @@ static void die(const char *what) {
 }
 
 static void transmit(Bot *bot, const void *data, size_t size) {
-    if (send(bot->socket, data, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
+    if (send(bot->socket, data, size, MSG_NOSIGNAL) != (ssize_t)size && places == 1) die("send");
 }
 
 /* The head of a ZMTP frame; its size. */
@@ -199,6 +206,7 @@ static void swap(int one, int other) {
 
 static void think(Bot *bot, double due) {
     bot->due = due;
+    bot->thinking = 1;
     heap[heaped] = (int)(bot - bots);
     for (int at = heaped++; at && later((at - 1) / 2, at); at = (at - 1) / 2) swap((at - 1) / 2, at);
 }
@@ -216,6 +224,8 @@ static Bot *first_due(void) {
 
 static void move(Bot *bot) {
     char text[16] = "pass";
+    if (!bot->thinking) return; /* it has lost the connection that asked */
+    bot->thinking = 0;
     if (!bot->taken[BUTTON]) {
         strcpy(text, "button");
         for (int tries = chance() < 1 / PLIES ? 0 : 200; tries; tries--) {
@@ -340,11 +350,27 @@ static void greet(Bot *bot) {
     hello(bot);
 }
 
+/* It dials the next port in a moment. */
+static void lose(Bot *bot) {
+    if (places == 1) die("a connection was lost");
+    if (!lost++) first_lost = now();
+    close(bot->socket);
+    active -= bot->playing, paired -= bot->told > 0, away++;
+    bot->greeted = bot->told = bot->bytes = bot->unsent = bot->playing = bot->thinking = 0;
+    bot->sealed = 0;
+    bot->port = (bot->port + 1) % places;
+    bot->again = now() + 0.2 + 0.3 * chance();
+}
+
 /* Everything that has come for a bot. */
 static void hear(Bot *bot, double rate) {
+    if (bot->again) return;
     ssize_t got = read(bot->socket, bot->in + bot->bytes, (size_t)(ROOM - bot->bytes));
     double came = now();
-    if (got <= 0) die("a connection was lost");
+    if (got <= 0) {
+        lose(bot);
+        return;
+    }
     bot->bytes += (int)got;
     size_t at = 0, left = (size_t)bot->bytes;
     if (!bot->greeted) {
@@ -367,13 +393,22 @@ static void hear(Bot *bot, double rate) {
     bot->bytes -= (int)at;
 }
 
-static void dial(Bot *bot, int port) {
+static void dial(Bot *bot) {
     uint8_t greeting[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL";
     if (keys) memcpy(greeting + 12, "CURVE", 5);
-    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)ports[bot->port])};
     there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     bot->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(bot->socket, (struct sockaddr *)&there, sizeof there)) die("connect");
+    if (connect(bot->socket, (struct sockaddr *)&there, sizeof there)) {
+        if (places == 1) die("connect");
+        close(bot->socket);
+        away += !bot->again;
+        bot->port = (bot->port + 1) % places;
+        bot->again = now() + 0.2 + 0.3 * chance();
+        return;
+    }
+    away -= bot->again > 0;
+    bot->again = 0;
     setsockopt(bot->socket, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = bot};
     epoll_ctl(epoll, EPOLL_CTL_ADD, bot->socket, &event);
@@ -398,12 +433,15 @@ static double used(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 5 || argc > 6) return fprintf(stderr, "usage: dialled PORT BOTS MOVES_A_SECOND SECONDS [KEYS]\n"), 2;
+    if (argc < 5 || argc > 6)
+        return fprintf(stderr, "usage: dialled PORT[,PORT…] BOTS MOVES_A_SECOND SECONDS [KEYS]\n"), 2;
     double rate = atof(argv[3]), seconds = atof(argv[4]), all_joined = 0, all_paired = 0, used_before = 0, end = 1e18;
+    double next_look = 0;
     int dialled = 0;
     count = atoi(argv[2]);
     bots = calloc((size_t)count, sizeof *bots);
-    heap = calloc((size_t)count + 1, sizeof *heap);
+    heap = calloc((size_t)count * 8 + 1, sizeof *heap);
+    for (char *port = strtok(argv[1], ","); port && places < PORTS; port = strtok(NULL, ",")) ports[places++] = atoi(port);
     room_for = (long)(rate * seconds * 2) + 1000;
     ways = calloc((size_t)room_for, sizeof *ways);
     if (argc > 5) {
@@ -416,7 +454,16 @@ int main(int argc, char **argv) {
     epoll = epoll_create1(0);
     began = now();
     for (double at = began; at < end; at = now()) {
-        for (; dialled < count && dialled - joined < KNOCKING * 4; dialled++) dial(&bots[dialled], atoi(argv[1]));
+        for (; dialled < count && dialled - joined < KNOCKING * 4; dialled++) {
+            bots[dialled].port = dialled % places;
+            dial(&bots[dialled]);
+        }
+        if (away && at > next_look) {
+            int knocks = 0;
+            for (int each = 0; each < dialled && knocks < KNOCKING; each++)
+                if (bots[each].again && bots[each].again <= at) dial(&bots[each]), knocks++;
+            next_look = at + 0.05;
+        }
         struct epoll_event events[64];
         struct timespec wait = {0, 100000000};
         if (heaped) {
@@ -432,18 +479,19 @@ int main(int argc, char **argv) {
             counted_from = now() + SETTLE;
             end = counted_from + seconds;
         }
+        if (lost && !back && !away && paired == count) back = now() - first_lost;
         if (!used_before && now() > counted_from) {
             used_before = used();
             puts("counting");
             fflush(stdout);
         }
-        if (now() - began > 120 + seconds) die("not all bots play after two minutes");
+        if (now() - began > 300 + seconds) die("not all bots play after five minutes");
     }
     double busy = (used() - used_before) / seconds;
     qsort(ways, (size_t)measured, sizeof *ways, by_size);
     printf("{\"joined\": %.3f, \"paired\": %.3f, \"moves\": %.1f, \"measured\": %ld, \"p50\": %.4f, \"p90\": %.4f, "
-           "\"p99\": %.4f, \"most\": %.4f, \"byes\": %ld, \"busy\": %.3f}\n",
+           "\"p99\": %.4f, \"most\": %.4f, \"byes\": %ld, \"busy\": %.3f, \"lost\": %ld, \"back\": %.3f}\n",
            all_joined, all_paired, (double)moves / seconds, measured, quantile(0.5), quantile(0.9), quantile(0.99),
-           quantile(1), byes, busy);
+           quantile(1), byes, busy, lost, back);
     return 0;
 }

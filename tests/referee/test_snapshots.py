@@ -69,7 +69,7 @@ CASES = {
     "tune": ["", "none.toml", "broken.toml", "tune.toml", "tune.toml --frob"],
     "rate": ["", "none.txt", "no-results.txt", "no-results.txt --prior some", "no-results.txt --frob"],
     "sprt": ["", "--wdl 1,2", "--penta 1,2,3", "--wdl 1,2,x", "--wdl 1,2,3 --penta 1,2,3,4,5", "--wdl 1,2,3 --elo0 x"],
-    "serve": ["", "none.toml", "broken.toml", "unknown-key.toml", "--init empty.toml"],
+    "serve": ["", "none.toml", "broken.toml", "unknown-key.toml", "--init empty.toml", "--front a empty.toml"],
     "connect": ["", "tcp://127.0.0.1:1", "nowhere --name dot -- ls", "tcp://10.0.0.1:5555 --name dot -- ls"],
     "challenge": ["", "nowhere", "tcp://10.0.0.1:5555 go dot dash"],
     "keys": [

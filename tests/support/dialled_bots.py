@@ -1,4 +1,4 @@
-"""Bots that dial in to a lobby, many in one process: `python -m tests.support.dialled_bots URL FOLDER NAME …`.
+"""Bots that dial in to a lobby, many in one process: `python -m tests.support.dialled_bots URL[,URL] FOLDER NAME …`.
 
 They run until the end of input, speak the frames themselves (PROTOCOL §7), without our transport, and play at random,
 each move after THINK s. With a FOLDER they dial again when their connection ends. In it are their keys (NAME.key) and
@@ -6,6 +6,7 @@ the server's (server.pub); each bot logs there, as lines of JSON, the moves that
 sent (NAME.seen).
 """
 
+import contextlib
 import heapq
 import json
 import os
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from zlib import crc32
 
@@ -125,12 +127,13 @@ class ReconnectingBot:
         self.name = name
         self.bot: Dialled | None = None
         self.monitor: zmq.Socket[bytes] | None = None
-        self._context, self._url = context, url
+        self._context, self._urls = context, cycle(url.split(","))
         self._pair, self._server = read_pair(folder / f"{name}.key"), (folder / "server.pub").read_text()
         self._seen = (folder / f"{name}.seen").open("a", buffering=1)
 
     def dial(self) -> None:
-        self.bot = dial(self._context, self._url, self.name, pair=self._pair, server_key=self._server, watched=True)
+        url = next(self._urls)
+        self.bot = dial(self._context, url, self.name, pair=self._pair, server_key=self._server, watched=True)
         self.monitor = self.bot.socket.get_monitor_socket()
         self.bot.hello()
 
@@ -147,7 +150,8 @@ class ReconnectingBot:
         while (said := self.bot.responder.next_answer()) is not None:
             if b"genmove" in line:
                 self.note("said", said.decode().split()[-1])
-            self.bot.socket.send_multipart([b"R", said])
+            with contextlib.suppress(zmq.Again):  # the connection was lost, and it is not known yet
+                self.bot.socket.send_multipart([b"R", said], zmq.NOBLOCK)
         if line.partition(b"ggp-result ")[1]:
             self.note("told", line.decode().split()[-1])
 

@@ -137,7 +137,8 @@ GRACE = 60
 
 
 class LobbyWithBots:
-    """`plain` in groups of one process each. `serve` begins; bots dial the `url` that `start_bots` is given."""
+    """`plain` in groups of one process each. `serve` begins; bots dial the `url` that `start_bots` is given. `more` are
+    lines at the end of the lobby's file."""
 
     def __init__(
         self,
@@ -150,8 +151,11 @@ class LobbyWithBots:
         drain: float = 20,
         think: float = 0.02,
         arrivals: int = 200,
+        store: str = "",
+        more: str = "",
     ) -> None:
         self.folder, self.servers = folder, list[LobbyProcess]()
+        self._store = store or f"sqlite:///{folder}/club.db"
         self._groups = [*plain, *([name] for name in (*sdk, *connected))]
         self._think = think
         self._sdk, self._connected = set(sdk), set(connected)
@@ -168,8 +172,9 @@ class LobbyWithBots:
         with change(folder / "keys.json") as write:
             write(book)
         (folder / "sdk.py").write_text(SDK)
-        more = f"grace = {GRACE}\nhello = 60\ndrain = {drain}\narrivals = {arrivals}"
-        self._file = lobby_file(folder, more, "openings = 2", CONTROL)
+        limits = f"grace = {GRACE}\nhello = 60\ndrain = {drain}\narrivals = {arrivals}"
+        self._file = lobby_file(folder, limits, "openings = 2", CONTROL)
+        self._file.write_text(f'store = "{self._store}"\n{self._file.read_text()}{more}')
         text = self._file.read_text().replace("keys = false", "keys = true").replace("yugo,size=5", game)
         self._file.write_text(text.replace("127.0.0.1", host))
 
@@ -243,7 +248,7 @@ class LobbyWithBots:
         assert {one["bot"] for server in self.servers for one in server.events("joined")} >= set(self.names)
         told = [one["match"] for server in self.servers for one in server.events("game")]
         assert len(set(told)) == len(told), "a game was announced twice"
-        with Store.open(f"sqlite:///{self.folder}/club.db") as store:
+        with Store.open(self._store) as store:
             rows = list(store.records())
         records = {row.key: next(iter(read_records(lines.splitlines(keepends=True)))) for row, lines in rows}
         assert len(records) == len(rows)
@@ -257,8 +262,8 @@ class LobbyWithBots:
         for row, _ in rows:
             _clocks_add_up(records[row.key])
         self._compare_with_what_bots_saw(list(records.values()))
-        assert ggp("ladder", "check", str(self.folder / "club.db")).status == 0
-        verified = ggp("verify", str(self.folder / "club.db"), "--quiet", "--jobs", "2", seconds=600)
+        assert ggp("ladder", "check", str(self._file)).status == 0
+        verified = ggp("verify", str(self._file), "--quiet", "--jobs", "2", seconds=600)
         assert verified.status == 0, verified.err
         return Counter(row.termination for row, _ in rows)
 

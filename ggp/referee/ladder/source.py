@@ -90,7 +90,7 @@ def _top(word: str, values: "dict[str, Any]") -> "LadderTable":
     from ggp.referee.ladder.config import LadderTable
     from ggp.referee.ladder.toml_file import decode
 
-    return decode(word, "", {key: values[key] for key in values if key not in ("lobby", "web")}, LadderTable)
+    return decode(word, "", {key: values[key] for key in values if key not in ("lobby", "web", "front")}, LadderTable)
 
 
 def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":

@@ -206,6 +206,8 @@ class Challenges:
     async def order(self, author: Author, pool: str, mine: str, theirs: str, pairs: int) -> int:
         """Store a new challenge; returns its id. Raises CommandFailed, StoreError."""
         open_pairs = self._open_pairs.get(pool)
+        if not self._open_pairs:
+            raise CommandFailed("this lobby has several fronts and takes no challenges", code="no-challenges")
         if open_pairs is None:
             raise CommandFailed(f"no pool {pool[:60]}: there are {', '.join(self._open_pairs)}", code="no-pool")
         if not author.speaks_for(mine):

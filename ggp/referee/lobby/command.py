@@ -30,11 +30,19 @@ def main(argv: list[str]) -> int:
 @click.option("--init", is_flag=True, help="Write a commented lobby file that runs as it is, and end.")
 @click.option("--no-keys", is_flag=True, help="Require no keys: accept every bot, on a loopback address only.")
 @click.option("--listen", metavar="URL", help="Listen there instead of at the file's address: tcp://127.0.0.1:7711.")
+@click.option("--front", metavar="NAME", default="", help="Run this front of a lobby that has several ([front.NAME]).")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve GET /metrics for Prometheus there: 127.0.0.1:9100.")
 @click.option("--json-logs", is_flag=True, help="Events as JSON objects on stderr, one a line.")
 @click.option("-q", "--quiet", is_flag=True, help="Log problems only.")
 def serve(
-    file: Path, init: bool, no_keys: bool, listen: str | None, metrics: str | None, json_logs: bool, quiet: bool
+    file: Path,
+    init: bool,
+    no_keys: bool,
+    listen: str | None,
+    front: str,
+    metrics: str | None,
+    json_logs: bool,
+    quiet: bool,
 ) -> int:
     """A server that bots dial in to: it pairs them, runs the clocks, and rates them as a ladder does.
 
@@ -44,7 +52,8 @@ def serve(
 
     if init:
         return write_example(file)
-    return run_lobby(file, no_keys, listen, EventLog(json_logs, quiet), _address(metrics) if metrics else None)
+    address = _address(metrics) if metrics else None
+    return run_lobby(file, no_keys, listen, EventLog(json_logs, quiet), address, front)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
 from ggp.protocol.errors import AddressError
-from ggp.protocol.transports.zmq import check_listen, check_local, is_loopback
+from ggp.protocol.lobby_wire import printable
+from ggp.protocol.transports.zmq import check_listen, check_local, check_url, is_loopback
 from ggp.referee.ladder.bot_settings import SandboxTable
 from ggp.referee.ladder.config import BotTable, PoolTable, Tables, TopTable, without_format
 from ggp.referee.ladder.toml_file import ConfigError, Table, Text, decode, dotted, key, read_toml
 from ggp.referee.lobby.challenges import Terms
 from ggp.referee.lobby.remote_bot import Local
 from ggp.referee.lobby.server import Plan
-from ggp.referee.lobby.sessions import Bounds
+from ggp.referee.lobby.sessions import NAME, NAMES, Bounds
 from ggp.referee.play.bot_spec import ENGINE, executable_hash, find_program, knowing
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.store.model import Entrant, Ladder, Pool
@@ -36,6 +37,9 @@ class LobbyTopTable(TopTable, frozen=True):
     web: Annotated[
         dict[str, Any] | None, key("The pages in a browser, served by a process of their own (`ggp web`).", "none")
     ] = None
+    front: Annotated[
+        Tables, key("A table for each front process, where the lobby has several: `[front.NAME]`.", "none")
+    ] = field(default_factory=dict)
     bot: Annotated[Tables, key("A table for each local bot, which the lobby runs itself: `[bot.NAME]`.", "none")] = (
         field(default_factory=dict)
     )
@@ -109,6 +113,16 @@ class LobbyTable(Table, frozen=True):
     ] = 10
 
 
+class FrontTable(Table, frozen=True, kw_only=True):
+    """`[front.NAME]`: one process of the lobby, `ggp serve FILE --front NAME`, on this machine or another."""
+
+    listen: Annotated[Text, key("Where bots dial in at this front, in place of `lobby.listen`: `tcp://ADDRESS:PORT`.")]
+    address: Annotated[
+        str, key("The address that bots know it by: where other fronts send them.", "that of `listen`")
+    ] = ""
+    watch: Annotated[Text, key("Where its spectators connect, in place of `lobby.watch`.")] = NOWHERE
+
+
 class WebTable(Table, frozen=True):
     """`[web]`."""
 
@@ -122,6 +136,7 @@ LOBBY_TABLES: dict[str, type[Struct]] = {
     "": LobbyTopTable,
     "lobby": LobbyTable,
     "web": WebTable,
+    "front.NAME": FrontTable,
     "sandbox": SandboxTable,
     "budget": Timeouts,
     "pool.NAME": PoolTable,
@@ -148,18 +163,25 @@ class LobbyFile:
     watch: str
     watch_keys: bool
     web: WebTable | None
+    front: str = ""  # the name of the front that this process is, "" where the lobby is one process
+    address: str = ""  # of that front, as bots know it
 
 
-def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
-    """`no_keys` and `listen` as the command line says them. Raises ConfigError."""
-    return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen)
+def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None, front: str = "") -> LobbyFile:
+    """`no_keys`, `listen` and `front` as the command line says them. Raises ConfigError."""
+    return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen, front)
 
 
-def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: str | None = None) -> LobbyFile:
+def lobby_of(
+    values: dict[str, Any], path: Path, no_keys: bool = False, listen: str | None = None, front: str = ""
+) -> LobbyFile:
     """Of values that are read from the file, or to be written there. Raises ConfigError."""
     file, folder = str(path), path.absolute().parent
     top = decode(file, "", values, LobbyTopTable)
     table = decode(file, "lobby", top.lobby, LobbyTable)
+    its = _front(file, top, table, front)
+    if its is not None:
+        table = structs.replace(table, listen=its.listen, watch=its.watch)
     secrets = [str(folder / name) for name in (table.server_key, table.registry)]
     ladder = without_format(file, top, LocalBotTable, secrets)
     for pool in ladder.pools:
@@ -171,13 +193,13 @@ def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: 
     try:
         (check_listen if keys else check_local)(listen)
     except AddressError as error:
-        raise ConfigError(file, "lobby.listen", str(error)) from None
+        raise ConfigError(file, f"{_named(front)}.listen", str(error)) from None
     watch = "" if table.watch == NOWHERE else table.watch
     try:
         if watch:
             check_listen(watch)
     except AddressError as error:
-        raise ConfigError(file, "lobby.watch", f"{error}, or {NOWHERE}") from None
+        raise ConfigError(file, f"{_named(front)}.watch", f"{error}, or {NOWHERE}") from None
     return LobbyFile(
         ladder=ladder,
         table=table,
@@ -190,7 +212,43 @@ def lobby_of(values: dict[str, Any], path: Path, no_keys: bool = False, listen: 
         watch=watch,
         watch_keys=watch != "" and not is_loopback(watch),
         web=None if top.web is None else decode(file, "web", top.web, WebTable),
+        front=front,
+        address=its.address if its else "",
     )
+
+
+def _front(file: str, top: LobbyTopTable, table: LobbyTable, name: str) -> FrontTable | None:
+    """The table of this front; None where the lobby is one process. Raises ConfigError."""
+    tables = {one: decode(file, dotted("front", one), said, FrontTable) for one, said in top.front.items()}
+    if not tables:
+        if name:
+            raise ConfigError(
+                file, "front", f"has no table [front.{printable(name, 60)}]: add it, or leave out --front"
+            )
+        return None
+    if name not in tables:
+        wrong = f"there is no front {printable(name, 60)}" if name else "it runs as several processes"
+        raise ConfigError(file, "front", f"{wrong}: add --front and one of {', '.join(tables)}")
+    for one, said in tables.items():
+        if not NAME.fullmatch(one):
+            raise ConfigError(file, dotted("front", one), f"is no name of a front: {NAMES}")
+        try:
+            if said.address:
+                check_url(said.address)
+        except AddressError as error:
+            raise ConfigError(file, f"{dotted('front', one)}.address", str(error)) from None
+    single = "is for lobbies of one process: "
+    if top.web is not None:
+        raise ConfigError(file, "web", f"{single}leave it out, and run ggp web {Path(file).name} beside the fronts")
+    if table.local_matches:
+        raise ConfigError(file, "lobby.local_matches", f"{single}leave it out, and let a ladder play these games")
+    if "challenges" in top.lobby and table.challenges:
+        raise ConfigError(file, "lobby.challenges", f"{single}leave it out")
+    return tables[name]
+
+
+def _named(front: str) -> str:
+    return dotted("front", front) if front else "lobby"
 
 
 def _plan(table: LobbyTable) -> Plan:

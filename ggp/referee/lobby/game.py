@@ -385,7 +385,9 @@ class LeftOver:
     async def _end(self, one: Waiting, absent: Sequence[tuple[str, str]]) -> None:
         room, start, left = self._room, one.record.start, None
         seats = [seat for seat, bot in enumerate(start.bots, 1) if bot.command == DIALLED and bot.name == absent[0][0]]
-        if len(absent) == 1 and seats and len(one.record.plies) >= len(start.opening) + EARLY:
+        names = [name for name, _ in absent]
+        moved = await room.writer.work(lambda: one.open_pairs.elsewhere(names))
+        if not moved and len(absent) == 1 and seats and len(one.record.plies) >= len(start.opening) + EARLY:
             record = _lost_by(one.record, seats[0])
             _, game = _key_parts(start.match)
             results = await room.writer.store(self._game(one.open_pairs, one.pair, game, record, record.lines()))
@@ -412,6 +414,8 @@ class LeftOver:
         )
         open_pairs, pair = next(found, (None, None))
         if open_pairs is None or pair is None:
+            return False
+        if not open_pairs.reserve(pair):  # another front plays it
             return False
         if record.end is not None:
             for result in self._room.writer.add_now(self._game(open_pairs, pair, game, record, lines)):
@@ -499,6 +503,7 @@ class RunningPairs:
         game = PairGame(self._room, open_pairs.pool, pair, bots, before)
         for bot in bots:
             bot.playing, bot.challenged = True, not open_pairs.pool.rated
+            bot.pairs += 1
         task = asyncio.get_running_loop().create_task(self._play(open_pairs, game))
         self.games[task] = game
         task.add_done_callback(lambda done: self.games.pop(done))

@@ -5,7 +5,7 @@ each at most once, and never two bots of one owner.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from time import monotonic, thread_time
@@ -19,9 +19,20 @@ from ggp.referee.lobby.limits import Frequency
 from ggp.referee.lobby.open_pairs import OpenPairs, StoreWriter
 from ggp.referee.lobby.remote_bot import DIALLED, ConnectedBot
 from ggp.referee.play.bot_spec import BotSpec
-from ggp.referee.ratings.bradley_terry import CountsError, Ints
+from ggp.referee.ratings.bradley_terry import CountsError, Floats, Ints
 from ggp.referee.ratings.ratings import Ratings
-from ggp.referee.store.model import GAMES, Entrant, FormatKind, Ladder, Pair, Pairing, PairResult, Pool, PoolEntry
+from ggp.referee.store.model import (
+    GAMES,
+    Entrant,
+    FormatKind,
+    Ladder,
+    Pair,
+    Pairing,
+    PairResult,
+    Pool,
+    PoolEntry,
+    StoreError,
+)
 from ggp.referee.store.store import Store
 
 OFTEN = 12  # pairs of the same two owners an hour, while others are connected
@@ -29,24 +40,24 @@ _MUCH = 10**6  # pairs that are added to the count of two owners at that limit
 AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
 _FRESH = 10.0  # seconds for which ratings are good enough to pair by, or
 _RARELY, _LATEST = 200, 300.0  # so many times as long as they took, so long at most: moves wait meanwhile
+_QUICK = 0.05  # seconds; where ratings take longer, a bot that is not among them is paired as an average one until then
+_MANY = 500  # entries of a pool above which those are rated that have played, not all that may play
 
 
 class Matchmaker(OpenPairs):
     """The open pairs of a rated pool, and the choice of new ones."""
 
-    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store) -> None:
-        super().__init__(pool, row, store)
+    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store, front: str = "") -> None:
+        super().__init__(pool, row, store, front)
         self._ladder = ladder
-        past = store.past(row, FormatKind.LADDER)
-        self._batch = past.batches
-        self._tally = ResultsTable(past.settled)
-        self._met = PairCounts(past.met)
-        for _, result in past.recent:
-            if result is not None:
-                self._tally.add(result.meetings)
+        self._batch: int
+        self._tally: ResultsTable
+        self._met: PairCounts
+        self._read_past()
         self._frequency = Frequency(OFTEN)
         self._ratings: Ratings | None = None
-        self._rated: tuple[float, Sequence[int]] = (0.0, ())  # until when the ratings are used, and whose they are
+        self._rated: tuple[float, set[int]] = (0.0, set())  # until when the ratings are used, and whose they are
+        self._took = 0.0  # seconds of processor time, for the last ones
 
     def fix(self, result: PairResult) -> None:
         self._tally.add(result.meetings)
@@ -58,8 +69,8 @@ class Matchmaker(OpenPairs):
         pairings = self._draw({id: present[id] for id in sorted(some)}, chance)
         if not pairings:
             return []
-        pairs = self._store.issue(self.row, self._batch, pairings)
-        self._batch += 1
+        pairs = self._store.issue(self.row, None if self.front else self._batch, pairings, self.front)
+        self._batch = pairs[0].batch + 1
         for pair in pairs:
             self._met.add(pair.first, pair.second)
         return pairs
@@ -74,7 +85,7 @@ class Matchmaker(OpenPairs):
         by_id = {seat.id: seat for seat in self.seats.values()}
         # "Never one version against itself" is the rule of the draw that here keeps bots of one owner apart.
         seats = [replace(by_id[id], version=owner) for id, owner in present.items()]
-        elo, error = elo_and_error(ratings, ids)
+        elo, error = self._elo_and_error(ratings, ids)
         met, issued = self._met.table(ids)
         met = self._with_often(met, list(present.values()))
         field = Field(seats, elo, error, self._tally.totals(ids)[0] // GAMES, issued, met)
@@ -99,17 +110,48 @@ class Matchmaker(OpenPairs):
     def _rate(self, ids: Sequence[int]) -> Ratings | None:
         """Recent ratings of these."""
         until, rated = self._rated
-        if self._ratings is None or monotonic() > until or not set(ids) <= set(rated):
+        unrated = self._took < _QUICK and not rated.issuperset(ids)
+        if self._ratings is None or monotonic() > until or unrated:
             began = thread_time()
-            rated_ids = [seat.id for seat in self.seats.values() if seat.active or seat.id in ids]
+            if self.front:  # with what other fronts have played
+                self._read_past()
+            all_here = len(self.seats) <= _MANY
+            rated_ids = [seat.id for seat in self.seats.values() if (all_here and seat.active) or seat.id in ids]
             try:
                 self._ratings = rate_tally(
                     self._tally, list(self.seats.values()), rated_ids, self._ladder.model, self._ratings
                 )
             except CountsError:  # fewer than two
                 return None
-            self._rated = monotonic() + max(_FRESH, min((thread_time() - began) * _RARELY, _LATEST)), rated_ids
+            self._took = thread_time() - began
+            until = monotonic() + max(_FRESH, min(self._took * _RARELY, _LATEST))
+            self._rated = until, {int(name) for name in self._ratings.counts.names}
         return self._ratings
+
+    def _elo_and_error(self, ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:
+        """Ratings and standard errors; of one that is not rated yet, those of an average bot that has not played."""
+        _, rated = self._rated
+        here = [id for id in ids if id in rated]
+        elo, error = elo_and_error(ratings, here)
+        if len(here) == len(ids):
+            return elo, error
+        all_elo, all_errors = ratings.scale()
+        places = np.searchsorted(np.array(here, dtype=np.int64), ids)
+        known = np.array([id in rated for id in ids])
+        places = np.where(known, places, 0)
+        fill = np.append(elo, 0.0), np.append(error, 0.0)  # so that there is something to choose from
+        return (
+            np.where(known, fill[0][places], all_elo.mean()),
+            np.where(known, fill[1][places], all_errors.max()),
+        )
+
+    def _read_past(self) -> None:
+        past = self._store.past(self.row, FormatKind.LADDER)
+        self._batch = past.batches
+        self._tally, self._met = ResultsTable(past.settled), PairCounts(past.met)
+        for _, result in past.recent:
+            if result is not None:
+                self._tally.add(result.meetings)
 
 
 # -- rated games -------------------------------------------------------------------------------------------------------
@@ -135,6 +177,8 @@ class Rated:
         """Start rated pairs of all idle bots that are not `held`. Raises StoreError."""
         running = self._running
         for maker in sorted(self.makers, key=lambda one: len(one.open)):
+            if maker.front:
+                await self._exchange(maker, self._present(maker, held))
             while running.room_left():
                 present = self._present(maker, held)
                 for pair in [one for one in maker.open.values() if {one.first, one.second} <= present.keys()]:
@@ -150,6 +194,18 @@ class Rated:
                         bot.challenged = False
                 if not made:
                     break
+
+    async def _exchange(self, maker: Matchmaker, present: Mapping[int, ConnectedBot]) -> None:
+        """Have the open pairs between bots that are here, and no others. Raises StoreError."""
+        back = [pair.id for pair in maker.open.values() if not {pair.first, pair.second} <= present.keys()]
+        if not back and len(present) < 2:
+            return
+        busy = set(maker.taken)  # what is found may be played to its end meanwhile
+        found = await self._writer.work(lambda: maker.exchange(back, list(present)))
+        for id in back:
+            maker.open.pop(id, None)
+        new = {pair.id: pair for pair in found if pair.id not in busy and pair.id not in maker.open}
+        maker.open |= new
 
     def _present(self, maker: Matchmaker, held: Collection[ConnectedBot]) -> dict[int, ConnectedBot]:
         """The idle bots that can play in this pool, by version."""
@@ -175,12 +231,17 @@ class Registration:
     StoreError."""
 
     def __init__(self, ladder: Ladder, store: Store, writer: StoreWriter) -> None:
+        self.departed: set[str] | None = None  # bots that were here and may have changed at another front, if any
         self._ladder, self._store, self._writer = ladder, store, writer
         self._known: dict[str, Entrant] = {}
         self._changes: dict[str, deque[float]] = {}  # of each bot, the last ones in this run
 
-    def load(self) -> dict[str, int]:
-        """The rows of the pools by name; entered bots stay entered."""
+    def load(self, alone: bool = True) -> dict[str, int]:
+        """The rows of the pools by name; entered bots stay entered. `alone`: no other front of the lobby runs."""
+        local = {bot.name: bot for bot in self._ladder.bots}
+        if not alone:
+            self._known = local
+            return self._store.enrol_more(self._ladder)
         keys = {pool.key: pool.name for pool in self._ladder.pools}
         pools: dict[tuple[str, str], list[str]] = {}
         for row in self._store.pools(unrated=True):
@@ -189,27 +250,36 @@ class Registration:
                     pools.setdefault((seat.name, seat.version), []).append(keys[row.key])
         for (name, version), theirs in pools.items():
             self._known[name] = Entrant(name, BotSpec(name, DIALLED, version=version), tuple(theirs))
-        self._known |= {bot.name: bot for bot in self._ladder.bots}
-        return self._store.enrol(self._with(self._known))
+        rows = self._store.enrol(self._with(self._known | local))
+        self._known = self._known | local if self.departed is None else local  # what another front enters is not known
+        return rows
 
-    async def enrol(self, bots: Iterable[ConnectedBot], then: Callable[[], None], now: float) -> list[ConnectedBot]:
+    async def enrol(self, bots: Sequence[ConnectedBot], then: Callable[[], None], now: float) -> list[ConnectedBot]:
         """Enter new bots, and new versions of known ones; `then` is called in the store's thread.
 
         Returns the bots that changed their version too often; these are not entered.
         """
-        changed = [bot for bot in bots if self._known.get(bot.name) != bot.entry(self._ladder.pools)]
-        restless = [bot for bot in changed if self._too_often(bot.name, now)]
+        departed = self.departed or set[str]()
+        other = [bot for bot in bots if self._known.get(bot.name) != bot.entry(self._ladder.pools)]
+        restless = [bot for bot in other if self._too_often(bot.name, now)]
+        changed = [*other, *(bot for bot in bots if bot.name in departed and bot not in other)] if departed else other
         new = {bot.name: bot.entry(self._ladder.pools) for bot in changed if bot not in restless}
         if not new:
             return restless
         known_then = {**self._known, **new}
-        ladder = self._with(known_then)
+        ladder = self._with(known_then if self.departed is None else new)
 
         def enrol() -> None:
-            self._store.enrol(ladder)
+            (self._store.enrol if self.departed is None else self._store.enrol_more)(ladder)
             then()
 
-        await self._writer.work(enrol)
+        back = departed & new.keys()
+        departed -= back
+        try:
+            await self._writer.work(enrol)
+        except StoreError:
+            departed |= back
+            raise
         self._known = known_then
         return restless
 

@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -14,16 +14,21 @@ from ggp.referee.lobby.log import EventLog
 from ggp.referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool, PoolEntry, StoreError, UnplayablePair
 from ggp.referee.store.store import Store
 
+_AMONG = 2000  # versions that are looked at together for pairs of theirs
+
 
 class OpenPairs:
     """The pairs of one pool, whose row in the store is `row`. `open`: issued and not running, by id; `taken`: running,
     or interrupted and waiting for their bots.
 
+    `front`: the name of this front, if the lobby has several: the pairs are then those that it claimed in the store,
+    and `open` only those whose bots are here.
+
     Methods that read or write the store run in the store's thread, and raise StoreError.
     """
 
-    def __init__(self, pool: Pool, row: int, store: Store) -> None:
-        self.pool, self.row = pool, row
+    def __init__(self, pool: Pool, row: int, store: Store, front: str = "") -> None:
+        self.pool, self.row, self.front = pool, row, front
         self.open: dict[int, Pair] = {}
         self.taken: dict[int, Pair] = {}
         self.seats: dict[tuple[str, str], PoolEntry] = {}  # by name and version
@@ -33,7 +38,8 @@ class OpenPairs:
 
     def load(self) -> None:
         """Read the open pairs again."""
-        self.open = {pair.id: pair for pair in self._store.open_pairs(self.row) if pair.id not in self.taken}
+        found = self._store.open_pairs(self.row, self.front)
+        self.open = {pair.id: pair for pair in found if pair.id not in self.taken}
 
     def enrolled(self) -> None:
         """Read the entries again."""
@@ -55,8 +61,31 @@ class OpenPairs:
 
     def still_open(self, pair: Pair) -> Pair | None:
         """The pair with its missing games; None if it is complete."""
-        stored = self._store.open_pairs(self.row)
+        stored = self._store.open_pairs(self.row, among=(pair.first, pair.second))
         return next((one for one in stored if one.id == pair.id and len(one.played) < GAMES), None)
+
+    # -- a lobby with several fronts ---------------------------------------------------------------------------------
+
+    def reserve(self, pair: Pair) -> bool:
+        """Claim the pair for this front; whether no other one has it."""
+        return not self.front or pair.id in self._store.claim(self.front, [pair.id])
+
+    def exchange(self, back: Collection[int], present: Sequence[int]) -> list[Pair]:
+        """Give these pairs back, for any front; claim those between versions that are present, and return them."""
+        if back:
+            self._store.disclaim(self.front, back)
+        found = {pair.id: pair for pair in self._store.open_pairs(self.row, self.front, present[:_AMONG])}
+        mine = self._store.claim(self.front, list(found)) if found else ()
+        return [found[id] for id in mine]
+
+    def give_back(self) -> None:
+        """All that are not taken, at the start."""
+        self.open.clear()
+        self._store.disclaim(self.front, None, list(self.taken))
+
+    def elsewhere(self, names: Collection[str]) -> set[str]:
+        """Those of the bots that are at another front."""
+        return self._store.elsewhere(self.front, names) if self.front else set()
 
 
 # -- the store's thread -----------------------------------------------------------------------------------------------

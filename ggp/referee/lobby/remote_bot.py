@@ -406,11 +406,18 @@ class ConnectedBot:
     leaving: bool = False  # it has announced that it plays no other game
     resting: float = 0.0  # until then (time.monotonic) it begins no game
     challenged: bool = False  # its last pair was a challenge, and no rated one was offered since
+    moves: bool = False  # it knows other addresses of the lobby, and goes where it is sent
+    pairs: int = 0  # that it began on this connection, or since it was last considered for a move
     _entry: Entrant | None = None
 
     @property
     def name(self) -> str:
         return self.identity.name
+
+    @property
+    def roams(self) -> bool:
+        """Whether it may dial in at any front of the lobby, and is at one of them at a time."""
+        return self.identity.local is None and not self.seat
 
     @property
     def start(self) -> BotSpec:
@@ -450,6 +457,7 @@ class ConnectedBot:
     def set_terms(self, hello: Hello) -> None:
         """What it plays from now on."""
         self.challenges, self.seat, self._entry = hello.challenges, hello.seat, None
+        self.moves = hello.moves
 
     def met(self, player: Player) -> None:
         """The handshake is over."""

@@ -50,13 +50,19 @@ _GARBAGE = (2_000, 1_000, 10)
 
 
 def run_lobby(
-    file: Path, no_keys: bool, listen: str | None, event_log: EventLog, metrics: tuple[str, int] | None
+    file: Path,
+    no_keys: bool,
+    listen: str | None,
+    event_log: EventLog,
+    metrics: tuple[str, int] | None,
+    front: str = "",
 ) -> int:
-    """Serve the lobby of this file until a signal; the exit status. `metrics`: host and port of the metrics page.
+    """Serve the lobby of this file until a signal; the exit status. `metrics`: host and port of the metrics page;
+    `front`: the front of the lobby that this process is, if it has several.
 
     Raises ConfigError, UsageError.
     """
-    settings = with_builds(read_lobby(file, no_keys, listen), event_log)
+    settings = with_builds(read_lobby(file, no_keys, listen, front), event_log)
     seats = settings.web.seats if settings.web else 0
     cores = cores_of_local_bots(settings)
     local = LocalBots(
@@ -80,21 +86,33 @@ def run_lobby(
         with (
             without_cores(cores),
             Store.open(ladder.store, create=True) as store,
-            _locked(store, ladder.path),
-            socket_folder(file) as sockets,
+            _locked(store, ladder.path, front),
+            socket_folder(file.with_name(f"{file.name}.{front}") if front else file) as sockets,
         ):
             engines = Engines(
                 sockets, settings.table.engines or len(os.sched_getaffinity(0)), ladder.budgets, event_log
             )
-            live = Live(folder / f"{ladder.name}.live")
+            live = Live(folder / f"{ladder.name}{f'.{front}' if front else ''}.live")
             inside = f"ipc://{sockets}/router" if settings.local or settings.web else ""
             router = partial(_router, settings, admission, inside)
             spectators = Spectators(_spectator_config(settings), event_log)
-            lobby = LobbyServer(ladder, store, settings.plan, live, event_log, admission, router, engines, spectators)
+            lobby = LobbyServer(
+                ladder,
+                store,
+                settings.plan,
+                live,
+                event_log,
+                admission,
+                router,
+                engines,
+                spectators,
+                (front, settings.address) if front else None,
+            )
             web = WebProcess(settings, inside, local.identities.web, event_log)
             asyncio.run(_until_told(lobby, local, web, inside, event_log, metrics))
     except AddressError as error:
-        raise ConfigError(ladder.path, "lobby.listen", str(error)) from None
+        where = dotted(dotted("front", front), "listen") if front else "lobby.listen"
+        raise ConfigError(ladder.path, where, str(error)) from None
     except (StoreError, EngineFailed) as error:
         click.echo(f"ggp serve: {error}", err=True)
         return 1
@@ -245,9 +263,16 @@ def _make_room() -> None:
 
 
 @contextlib.contextmanager
-def _locked(store: Store, path: str) -> Iterator[None]:
-    store.take_lock(f"ggp serve {path}")
+def _locked(store: Store, path: str, front: str) -> Iterator[None]:
+    """The run lock, or this front of the lobby."""
+    if front:
+        store.join_front(front, f"ggp serve {path} --front {front}")
+    else:
+        store.take_lock(f"ggp serve {path}")
     try:
         yield
     finally:
-        store.release_lock()
+        if front:
+            store.leave_front(front)
+        else:
+            store.release_lock()

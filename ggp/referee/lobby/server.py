@@ -14,6 +14,7 @@ from ggp.referee.ladder.jobs import series_of
 from ggp.referee.lobby.auth import Admission
 from ggp.referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
 from ggp.referee.lobby.engine_pool import Engines
+from ggp.referee.lobby.fronts import Front
 from ggp.referee.lobby.game import LeftOver, Live, Room, RunningPairs
 from ggp.referee.lobby.log import EventLog, Metric, label
 from ggp.referee.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Registration
@@ -22,7 +23,7 @@ from ggp.referee.lobby.remote_bot import ConnectedBot, Lateness
 from ggp.referee.lobby.sessions import Bounds, Sessions
 from ggp.referee.lobby.socket import RouterSocket
 from ggp.referee.lobby.spectators import Spectators
-from ggp.referee.store.model import Ladder, StoreError
+from ggp.referee.store.model import Ladder, StoreError, Taken
 from ggp.referee.store.store import Store
 
 _BEAT = 10.0  # seconds between signs of life in the store
@@ -41,7 +42,8 @@ class Plan:
 
 
 class LobbyServer:
-    """The server. `open_router` binds the socket that bots dial in to."""
+    """The server. `open_router` binds the socket that bots dial in to. `front`: its name and address, where the lobby
+    has several fronts and this is one; its process has joined the store."""
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class LobbyServer:
         open_router: Callable[[Sessions], RouterSocket],
         engines: Engines,
         spectators: Spectators,
+        front: tuple[str, str] | None = None,
     ) -> None:
         pools = (*ladder.pools, *(pool.unrated() for pool in ladder.pools))
         ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
@@ -71,6 +74,10 @@ class LobbyServer:
         self._open_pairs: Sequence[OpenPairs] = ()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._front: Front | None = None
+        if front is not None:
+            self._front = Front(*front, store, self.writer, self.sessions, event_log, self.stop)
+            self.sessions.places, self._registration.departed = self._front, self._front.departed
 
     async def run(self, ready: Callable[[str], None]) -> None:
         """Serve until `stop`; `ready` gets the address. Raises StoreError, EngineFailed, AddressError at the start."""
@@ -80,6 +87,8 @@ class LobbyServer:
             self.sessions.router = router = self._open_router(self.sessions)
             router.open()
             self.writer.open()
+            if self._front is not None:
+                self._front.open(router.url, self.running)
             self._lateness.start()
             self.sessions.open()
             self._orders.open()
@@ -89,6 +98,8 @@ class LobbyServer:
             await self._pair_until_stopped()
         finally:
             await self._shut_down()
+        if self._front is not None and self._front.lost:
+            raise Taken(self._front.lost)
 
     def stop(self) -> None:
         """Start no more matches, wait for the running ones, then end; called again, wait no longer."""
@@ -130,12 +141,16 @@ class LobbyServer:
 
     def _load(self) -> None:
         """Load pools, pairs and unfinished matches. Raises StoreError."""
-        rows = self._registration.load()
-        pools, store = self._ladder.pools, self._store
-        makers = [Matchmaker(self._ladder, pool, rows[pool.name], store) for pool in pools if pool.rated]
-        unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated]
+        front = self._front
+        rows = self._registration.load(front is None or front.join())
+        pools, store, name = self._ladder.pools, self._store, front.name if front else ""
+        makers = [Matchmaker(self._ladder, pool, rows[pool.name], store, name) for pool in pools if pool.rated]
+        # Challenges are for lobbies of one process.
+        unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated and not front]
         self._open_pairs = [*makers, *unrated]
         self._left_over.load(self._open_pairs)
+        for maker in makers if front else ():
+            maker.give_back()
         self._rated = Rated(makers, self.running, self.writer)
         self._challenges = Challenges(
             unrated, self._plan.terms, self.running, self._rated, self.writer, store, self._event_log
@@ -155,7 +170,8 @@ class LobbyServer:
                 await self._pair()
                 if time.monotonic() - beat > _BEAT:
                     beat = time.monotonic()
-                    await self.writer.work(self._store.beat)
+                    if self._front is None:
+                        await self.writer.work(self._store.beat)
             except StoreError:  # it is tried again in a moment
                 pass
             except Exception as error:
@@ -171,6 +187,8 @@ class LobbyServer:
         for one, bots in self._left_over.back(self.sessions.ready()):
             self.running.start(one.open_pairs, one.pair, bots, one.record)
         await self._left_over.expire(self.sessions.bots.values())
+        if self._front is not None and not self._stopping.is_set():
+            await self._front.send_on(self._rated)
         await self._challenges.update()
         await self._rated.pair_idle(self._challenges.waiting_challengers())
 
@@ -193,6 +211,8 @@ class LobbyServer:
         await self.running.cancel()  # the next run resumes these
         await self._orders.close()
         await self.sessions.close(reason)
+        if self._front is not None:
+            await self._front.close()
         await self.writer.close()
         await self._spectators.close()
         self._lateness.stop()

@@ -10,12 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ggp.protocol.lobby_wire import (
     LEAVING,
     LEFT,
     MAX_FRAME,
     MAX_TEXT,
+    MOVED,
     REPLACED,
     Bye,
     FrameError,
@@ -107,6 +109,18 @@ _LONGEST = 1.0  # seconds between checks without growth: endless heartbeats need
 _CHECK_KEYS = 0.5  # seconds between checks of the keys of connections
 
 
+class Places(Protocol):
+    """Where bots are, in a lobby with several fronts."""
+
+    async def arrive(self, bot: str) -> str | None:
+        """None: it is here now, and nowhere else until `gone`. Else the address where it is, "" if that is not known.
+
+        Waits while the store is away."""
+
+    def gone(self, bot: str) -> None:
+        """It is not here any more."""
+
+
 class Sessions:
     """The connected bots, and the connections that are not bots yet. `open` in the loop."""
 
@@ -122,6 +136,7 @@ class Sessions:
         self.bots: dict[str, ConnectedBot] = {}  # by name (Identity.seat)
         self.router: RouterSocket  # set before `open`
         self.orders: Callable[[bytes, Author, bytes], None]  # likewise: receives the commands of authors
+        self.places: Places | None = None  # of a lobby with several fronts
         self.backoff = Backoff(bounds.rest)
         self._allowances = Allowances()
         self._defaults = {
@@ -349,6 +364,10 @@ class Sessions:
 
     async def _welcome(self, bot: ConnectedBot, address: str, session: str) -> None:
         """Handshake."""
+        if self.places is not None and bot.roams and (where := await self.places.arrive(bot.name)) is not None:
+            self._event_log.log("elsewhere", bot=bot.name, url=where)
+            self.dismiss(bot, f"{MOVED}: {where} its session is there" if where else "its session is elsewhere")
+            return
         try:
             bot.met(await meet(bot.line, bot.party, bot.start.timeouts(self._budgets), bot.start.limits))
         except CannotStart as error:
@@ -383,9 +402,24 @@ class Sessions:
         """Remove the bot."""
         if self.bots.get(bot.identity.seat) is bot:
             del self.bots[bot.identity.seat]
+            if self.places is not None and bot.roams:
+                self._depart(bot, self.places)
         if connection := self._connections.get(bot.line.route):
             connection.bot, connection.refused = None, True
         bot.line.end(reason)
+
+    def _depart(self, bot: ConnectedBot, places: Places) -> None:
+        """Let it dial in at other fronts; a bot that must wait is sent here by these until then."""
+        left = self.backoff.left(bot.identity.key, self._now())
+        if not left:
+            places.gone(bot.name)
+            return
+
+        def rested() -> None:
+            if bot.identity.seat not in self.bots:
+                places.gone(bot.name)
+
+        asyncio.get_running_loop().call_later(left, rested)
 
     def _refuse(self, route: bytes, connection: LobbyConnection, refused: NotAdmitted) -> None:
         """End the connection, with the reason. A bot in a match may come back to it, unless time changes nothing."""

@@ -12,8 +12,7 @@ from asyncio.subprocess import PIPE, STDOUT, Process
 import msgspec
 
 from ggp.protocol.records import Event, MatchEnded
-from ggp.referee.background_tasks import BackgroundTasks
-from ggp.referee.lobby.child_process import keep_running, kill, wait_or_kill
+from ggp.referee.background_tasks import BackgroundTasks, keep_running, kill, wait_or_kill
 from ggp.referee.lobby.log import EventLog
 
 COMMAND = (sys.executable, "-P", "-m", "ggp.referee.lobby.spectator_process")
@@ -104,7 +103,10 @@ class Spectators:
                 kill(self._process)
 
     async def _supervise(self) -> None:
-        await keep_running("spectators", self._run, self._log, SOON, LATEST)
+        await keep_running(self._run, self._ended, SOON, LATEST)
+
+    def _ended(self, reason: str, again: float) -> None:
+        self._log.log_limited(asyncio.get_running_loop().time(), "spectators", "ended", "", reason=reason, again=again)
 
     async def _run(self) -> str:
         """Run the process to its end; returns how it ended. Raises OSError."""

@@ -12,8 +12,7 @@ from asyncio.subprocess import PIPE, STDOUT
 
 from ggp.protocol.lobby_wire import printable
 from ggp.protocol.transports.keys import read_pair
-from ggp.referee.background_tasks import BackgroundTasks
-from ggp.referee.lobby.child_process import keep_running, wait_or_kill
+from ggp.referee.background_tasks import BackgroundTasks, keep_running, wait_or_kill
 from ggp.referee.lobby.config import LobbyFile
 from ggp.referee.lobby.log import EventLog
 
@@ -38,7 +37,10 @@ class WebProcess:
         await self._tasks.close()
 
     async def _supervise(self) -> None:
-        await keep_running("web", self._run, self._event_log, SOON, LATEST)
+        await keep_running(self._run, self._ended, SOON, LATEST)
+
+    def _ended(self, reason: str, again: float) -> None:
+        self._event_log.log_limited(asyncio.get_running_loop().time(), "web", "ended", "", reason=reason, again=again)
 
     async def _run(self) -> str:
         """Run the process to its end; returns how it ended. Raises OSError."""

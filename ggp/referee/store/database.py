@@ -33,7 +33,7 @@ from ggp.protocol.printed import without_password
 from ggp.protocol.safe_files import resolve_file
 from ggp.referee.store.counts import refresh
 from ggp.referee.store.model import Full, Locked, StoreError, TooNew
-from ggp.referee.store.schema import endings, meta, metadata
+from ggp.referee.store.schema import NAME, endings, fronts, meta, metadata, pairs, present
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
@@ -327,12 +327,24 @@ Step = Callable[[Connection], None]
 
 
 def _endings_by_result(connection: Connection) -> None:
+    _fronts(connection)  # what counts the endings reads the pairs of today
     endings.drop(connection)
     endings.create(connection)
     refresh(connection)
 
 
-STEPS: tuple[Step, ...] = (_endings_by_result,)  # each changes the tables of one version to those of the next
+def _fronts(connection: Connection) -> None:
+    if inspect(connection).has_table(fronts.name):
+        return
+    connection.exec_driver_sql(f"ALTER TABLE pairs ADD COLUMN front VARCHAR({NAME})")
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"COMMENT ON COLUMN pairs.front IS '{pairs.c.front.comment}'")
+    for table in (fronts, present):
+        table.create(connection)
+
+
+STEPS: tuple[Step, ...] = (_endings_by_result, _fronts)  # each changes the tables of one version to those of the next
+FRONTS = 4  # the first version that has the tables of fronts
 OLDEST = 2  # the oldest version of the tables that this program reads
 NEWEST = OLDEST + len(STEPS)  # the version of schema.py
 

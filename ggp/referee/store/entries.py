@@ -13,7 +13,19 @@ from sqlalchemy import Connection, func, or_, select
 
 from ggp.referee.store.database import clean
 from ggp.referee.store.model import Entrant, Ladder, Locked, Pool, PoolEntry, StoreError, Taken
-from ggp.referee.store.schema import ISSUED, NAME, TEXT, WITHDRAWN, entered, events, pairs, pools, run_lock, versions
+from ggp.referee.store.schema import (
+    ISSUED,
+    NAME,
+    TEXT,
+    WITHDRAWN,
+    entered,
+    events,
+    fronts,
+    pairs,
+    pools,
+    run_lock,
+    versions,
+)
 
 
 def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
@@ -28,6 +40,19 @@ def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
     columns = select(pools.c.id, pools.c.name, pools.c.rated)
     for row in connection.execute(columns.where(pools.c.id.not_in(ids.values()))).all():
         _enter(connection, row.id, row.name if row.rated else "", {})
+    return ids
+
+
+def enrol_more(connection: Connection, ladder: Ladder) -> dict[str, int]:
+    """Enter the pools of a ladder and these bots; the ids of its pools by name. All other bots stay as they are."""
+    for name in [ladder.name, *(pool.name for pool in ladder.pools), *(bot.name for bot in ladder.bots)]:
+        _check_name(name)
+    ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
+    ours = _enrol_versions(connection, ladder)
+    names = {bot.name for bot in ladder.bots}
+    for pool in ladder.pools if names else ():
+        entrants = {ours[bot.name]: bot for bot in ladder.bots if pool.name in bot.pools}
+        _enter(connection, ids[pool.name], pool.name if pool.rated else "", entrants, names)
     return ids
 
 
@@ -202,8 +227,11 @@ def _pass_on(connection: Connection, had: int, has: int | None) -> None:
         connection.execute(versions.update().where(versions.c.id == has).values(label=versions.c.name))
 
 
-def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Entrant]) -> None:
+def _enter(
+    connection: Connection, pool: int, name: str, entrants: dict[int, Entrant], names: set[str] | None = None
+) -> None:
     """Make these the active versions of a pool, withdraw the open pairs of the others, and note who joined and left.
+    `names`: versions of bots with other names stay as they are.
 
     Nothing is noted for an unrated pool, whose `name` is empty: its bots change with those of the rated pool.
     """
@@ -211,6 +239,8 @@ def _enter(connection: Connection, pool: int, name: str, entrants: dict[int, Ent
         entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")
     )
     rows = connection.execute(query.join(versions).where(entered.c.pool == pool)).all()
+    if names is not None:
+        rows = [row for row in rows if row.name in names]
     there = {row.version: (row.active, row.anchor) for row in rows}
     were = {row.version: row for row in rows if row.active}
     for id, bot in entrants.items():
@@ -257,6 +287,7 @@ def _withdraw(connection: Connection, pool: int, gone: list[int]) -> None:
 
 
 SILENCE = 60  # seconds without a heartbeat after which a process elsewhere counts as dead
+FRONT_SILENCE = 20  # the same of a front of a lobby
 _ROW = 1
 _START_TIME = 19  # of /proc/PID/stat, counted behind the name: field 22
 _STATE = 0
@@ -286,20 +317,33 @@ class Holder:
         since = datetime.fromtimestamp(self.taken, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return f"process {self.pid} on {self.host} since {since} ({self.command})"
 
-    def lives(self, me: "Holder", now: int) -> bool:
+    def near(self, me: "Holder") -> bool:
+        """Whether it is a process of this machine, which can be looked at."""
+        return (self.host, self.space) == (me.host, me.space)
+
+    def lives(self, me: "Holder", now: int, silence: int = SILENCE) -> bool:
         """Whether it runs; a process elsewhere is judged by its heartbeat."""
-        if (self.host, self.space) == (me.host, me.space):
+        if self.near(me):
             return start_of(self.pid) == self.started
-        return abs(now - self.beat) <= SILENCE  # a clock that is set back must not hold the lock for ever
+        return abs(now - self.beat) <= silence  # a clock that is set back must not hold the lock for ever
 
 
 def take(connection: Connection, me: Holder, name: str) -> None:
     """Raises Locked while the process that holds the lock lives."""
-    now, holder = _clock(connection), _holder(connection)
-    if holder is not None and holder != me and holder.lives(me, now):
-        raise Locked(f"{name} is run by {holder}: wait until it is done, or end it")
+    now = clock(connection)
+    check_free(connection, me, now, name)
+    for front, (its, _) in fronts_of(connection).items():
+        if its.lives(me, now, FRONT_SILENCE):
+            raise Locked(f"front {front} of {name} is run by {its}: wait until it is done, or end it")
     connection.execute(run_lock.delete())
     connection.execute(run_lock.insert().values(id=_ROW, **asdict(replace(me, taken=now, beat=now))))
+
+
+def check_free(connection: Connection, me: Holder, now: int, name: str) -> None:
+    """Raises Locked while another process that lives holds the lock."""
+    holder = _holder(connection)
+    if holder is not None and holder != me and holder.lives(me, now):
+        raise Locked(f"{name} is run by {holder}: wait until it is done, or end it")
 
 
 def beat(connection: Connection, me: Holder, name: str) -> None:
@@ -308,7 +352,7 @@ def beat(connection: Connection, me: Holder, name: str) -> None:
     if holder != me:
         other = f"; it is run by {holder} now" if holder else ""
         raise Taken(f"{name}: this process lost its lock after {SILENCE} s without a heartbeat{other}: start it again")
-    connection.execute(run_lock.update().values(beat=_clock(connection)))
+    connection.execute(run_lock.update().values(beat=clock(connection)))
 
 
 def release(connection: Connection, me: Holder) -> None:
@@ -317,12 +361,20 @@ def release(connection: Connection, me: Holder) -> None:
         connection.execute(run_lock.delete())
 
 
-def running(connection: Connection, me: Holder, others: bool = False) -> str:
-    """The process that runs the ladder now, "" for none; `others`: this process does not count."""
-    holder = _holder(connection)
-    if holder is None or (others and holder == me) or not holder.lives(me, _clock(connection)):
-        return ""
-    return str(holder)
+def running(connection: Connection, me: Holder, others: bool = False, old: bool = False) -> str:
+    """The process that runs the ladder now, "" for none; `others`: this process does not count; `old`: the store has no
+    table of fronts yet."""
+    now, found = clock(connection), [(_holder(connection), SILENCE)]
+    found += [(its, FRONT_SILENCE) for its, _ in ({} if old else fronts_of(connection)).values()]
+    living = (one for one, silence in found if one is not None and one.lives(me, now, silence))
+    return next((str(one) for one in living if not (others and one == me)), "")
+
+
+def fronts_of(connection: Connection) -> dict[str, tuple[Holder, str]]:
+    """Every front of a lobby by name: who runs or ran it, and where bots dial it."""
+    columns = (fronts.c[each.name] for each in fields(Holder))
+    rows = connection.execute(select(fronts.c.name, fronts.c.url, *columns))
+    return {name: (Holder(*values), url) for name, url, *values in rows}
 
 
 def _holder(connection: Connection) -> Holder | None:
@@ -339,7 +391,7 @@ def start_of(pid: int) -> int | None:
     return None if words[_STATE] in "ZXx" else int(words[_START_TIME])
 
 
-def _clock(connection: Connection) -> int:
+def clock(connection: Connection) -> int:
     """Seconds since 1970, by one clock for all that use a server."""
     if connection.dialect.name == "sqlite":
         return int(time.time())

@@ -222,9 +222,15 @@ _SETTLE = (
 _LAST = {table: select(func.max(table.c.id)) for table in (games, pairs, challenges)}
 
 
-def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pairing]) -> list[Pair]:
-    """The next batch of a pool, numbered. Raises StoreError for one that was issued already or comes too early."""
+def issue(
+    connection: Connection, pool: int, batch: int | None, pairings: Sequence[Pairing], front: str = ""
+) -> list[Pair]:
+    """The next batch of a pool, numbered, for this front of a lobby alone if there are several.
+
+    `batch`: its number; None: the next. Raises StoreError for one that was issued already or comes too early.
+    """
     batches, issued = extent(connection, pool)
+    batch = batches if batch is None else batch
     if batch != batches:
         raise StoreError(
             f"batch {batch} cannot be issued, the next is {batches}: another process issues pairs too",
@@ -238,7 +244,7 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
         return []
     rows: list[dict[str, object]] = [
         {"id": one.id, "pool": pool, "number": one.number, "batch": batch, "first": one.first, "second": one.second}
-        | {"state": ISSUED, "done": 0, "points": None, "culprit": None, "reason": ""}
+        | {"state": ISSUED, "done": 0, "points": None, "culprit": None, "reason": "", "front": front or None}
         for one in made
     ]
     connection.execute(pairs.insert(), rows)
@@ -246,9 +252,14 @@ def issue(connection: Connection, pool: int, batch: int, pairings: Sequence[Pair
     return made
 
 
-def open_pairs(connection: Connection, pool: int) -> list[Pair]:
-    """Issued and not finished, by number."""
+def open_pairs(connection: Connection, pool: int, front: str = "", among: Collection[int] | None = None) -> list[Pair]:
+    """Issued and not finished, by number. `front`: only those that this front of a lobby may claim; `among`: of these
+    versions."""
     these = and_(pairs.c.pool == pool, pairs.c.state == ISSUED)
+    if front:
+        these = and_(these, or_(pairs.c.front.is_(None), pairs.c.front == front))
+    if among is not None:
+        these = and_(these, pairs.c.first.in_(among), pairs.c.second.in_(among))
     ids = select(pairs.c.id).where(these).scalar_subquery()
     void = select(games.c.pair, games.c.game, func.count()).where(games.c.pair.in_(ids), games.c.finished.is_(False))
     tried = {(pair, game): times for pair, game, times in connection.execute(void.group_by(games.c.pair, games.c.game))}

@@ -4,6 +4,8 @@ What was played is in `games` and `records`; everything else that counts games i
 Seats are 1 and 2, times milliseconds, moments UTC in ISO 8601. Versions, pools and pairs go by their ids.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     DDL,
     BigInteger,
@@ -71,22 +73,54 @@ meta = _table(
     Column("value", Text, nullable=False, comment="As text."),
 )
 
+
+def _holder() -> list[Column[Any]]:
+    """What tells a process from every other, and whether it lives."""
+    return [
+        Column("host", String(NAME), nullable=False, comment="Name of its machine."),
+        Column(
+            "space",
+            String(NAME),
+            nullable=False,
+            comment="Boot and process namespace in which its pid means something.",
+        ),
+        Column("pid", ID, nullable=False, comment="The process."),
+        Column(
+            "started",
+            ID,
+            nullable=False,
+            comment="When it began, in clock ticks since boot: tells it from a later one.",
+        ),
+        Column("command", Text, nullable=False, comment="What it was asked to do."),
+        Column(
+            "taken", ID, nullable=False, comment="When it took the lock: seconds since 1970 by the database's clock."
+        ),
+        Column("beat", ID, nullable=False, comment="Its last heartbeat, likewise."),
+    ]
+
+
 run_lock = _table(
     "run_lock",
     "Which process runs the ladder: one row, or none.",
     Column("id", ID, primary_key=True, autoincrement=False, comment="Always 1."),
-    Column("host", String(NAME), nullable=False, comment="Name of its machine."),
-    Column(
-        "space", String(NAME), nullable=False, comment="Boot and process namespace in which its pid means something."
-    ),
-    Column("pid", ID, nullable=False, comment="The process."),
-    Column(
-        "started", ID, nullable=False, comment="When it began, in clock ticks since boot: tells it from a later one."
-    ),
-    Column("command", Text, nullable=False, comment="What it was asked to do."),
-    Column("taken", ID, nullable=False, comment="When it took the lock: seconds since 1970 by the database's clock."),
-    Column("beat", ID, nullable=False, comment="Its last heartbeat, likewise."),
+    *_holder(),
 )
+
+fronts = _table(
+    "fronts",
+    "The front processes of a lobby that run, one row each.",
+    Column("name", String(NAME), primary_key=True, comment="As in the lobby's file."),
+    Column("url", Text, nullable=False, comment="Where bots dial it, empty until it listens."),
+    *_holder(),
+)
+
+present = _table(
+    "present",
+    "Which bot is at which front of a lobby, so that it is at one only.",
+    Column("bot", String(NAME), primary_key=True, comment="Its name."),
+    Column("front", String(NAME), nullable=False, comment="fronts.name"),
+)
+Index("present_front", present.c.front)
 
 pools = _table(
     "pools",
@@ -148,6 +182,7 @@ pairs = _table(
     Column("points", Double, comment="Of `first` in both games; none unless both count. Derived."),
     Column("culprit", ID, comment="If unplayable: versions.id, 0 for none, -1 for the engine."),
     Column("reason", Text, nullable=False, comment="If unplayable: why."),
+    Column("front", String(NAME), comment="If issued: fronts.name of the one that alone may play it."),
     UniqueConstraint("pool", "number", name="pairs_pool_number"),
 )
 Index(

@@ -14,11 +14,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, or_, select, true
 
-from ggp.referee.store import entries
+from ggp.referee.store import entries, fronts
 from ggp.referee.store import games as played
 from ggp.referee.store.audit import Findings, Progress, rebuild
 from ggp.referee.store.counts import SCORE_COLUMNS
-from ggp.referee.store.database import NEWEST, Database, migrate, read_options, unpacked, version_of
+from ggp.referee.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
 from ggp.referee.store.model import (
     GAMES,
     Drift,
@@ -400,9 +400,33 @@ class Store:
         with self.database.reading() as connection:
             return entries.running(connection, self._me)
 
+    # -- fronts of a lobby ---------------------------------------------------------------------------------------
+
+    def join_front(self, name: str, command: str) -> None:
+        """Run this front of a lobby. Raises Locked while another process that lives does, or holds the run lock."""
+        self._me = entries.Holder.here(command)
+        with self.database.writing() as connection:
+            fronts.join(connection, self._me, name, self.database.name)
+
+    def renew_front(self, name: str, url: str, judge: bool) -> tuple[bool, list[fronts.FrontRow]]:
+        """See fronts.renew."""
+        with self.database.writing() as connection:
+            return fronts.renew(connection, self._me, name, url, judge, self.database.name)
+
+    def leave_front(self, name: str) -> None:
+        """As release_lock."""
+        with contextlib.suppress(StoreError), self.database.writing() as connection:
+            fronts.leave(connection, self._me, name)
+
+    lease = _writing(fronts.lease)
+    elsewhere = _reading(fronts.elsewhere)
+    claim = _writing(fronts.claim)
+    disclaim = _writing(fronts.disclaim)
+
     # -- pools and bots ------------------------------------------------------------------------------------------
 
     enrol = _writing(entries.enrol)
+    enrol_more = _writing(entries.enrol_more)
     suspend = _writing(entries.suspend)
     readmit = _writing(entries.readmit)
     pools = _reading(list_pools)
@@ -571,7 +595,7 @@ def _prepare(database: Database, create: bool) -> None:
             at = version_of(connection)
             if at == NEWEST:
                 return
-            if at and (runner := entries.running(connection, entries.Holder.here(""))):
+            if at and (runner := entries.running(connection, entries.Holder.here(""), old=at < FRONTS)):
                 raise Locked(f"{database.name} is run by {runner}, an older program: wait until it is done, or end it")
     elif create and not path.absolute().parent.is_dir():
         raise StoreError(

@@ -90,10 +90,34 @@ def test_an_earlier_store_gets_its_endings_by_result(url: str) -> None:
         endings.drop(connection)
         keys = "pool BIGINT, termination VARCHAR(40), culprit BIGINT"
         connection.execute(text(f"CREATE TABLE endings ({keys}, games BIGINT, void BIGINT)"))
+        _without_fronts(connection)
         connection.execute(meta.update().values(value="2"))
     database.close()
     with Store.open(url) as store:
         assert store.totals(pool) == totals and totals.games == 2 and store.check().lines == []
+
+
+def test_an_earlier_store_gets_the_tables_of_fronts(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        (pool,) = store.enrol(ladder(["ann", "bob"])).values()
+        (pair, *_) = store.issue(pool, 0, pairings(store, pool, 2))
+    database = Database(url)
+    with database.writing() as connection:
+        _without_fronts(connection)
+        connection.execute(meta.update().values(value="3"))
+    database.close()
+    with Store.open(url) as store, store.database.reading() as connection:
+        found = {name: _columns(connection, name) for name in inspect(connection).get_table_names()}
+        assert found == _declared(connection)
+        store.join_front("a", "serve")
+        assert store.claim("a", [pair.id]) == {pair.id} and store.check().lines == []
+
+
+def _without_fronts(connection: Connection) -> None:
+    """The tables of version 3."""
+    for name in ("fronts", "present"):
+        connection.execute(text(f"DROP TABLE {name}"))
+    connection.execute(text("ALTER TABLE pairs DROP COLUMN front"))
 
 
 def test_a_failed_step_changes_nothing(url: str) -> None:
