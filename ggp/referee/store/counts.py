@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import (
@@ -46,6 +47,7 @@ _IN_SCORES = {  # a column of a tally -> the columns of the scores of seat 1 and
     "void": (("void",), ("void",)),
 }
 _KEYS = {table: tuple(column.name for column in table.primary_key) for table in (tallies, scores, endings)}
+_PAGE = 1000  # rows that are compared at a time
 _STANDING = ("state", "done", "points")
 
 
@@ -143,8 +145,9 @@ def _says_the_same(connection: Connection, table: Table, query: Select[Any]) -> 
     """Whether these are the rows of a table."""
     keys = [table.c[name] for name in _KEYS[table]]
     columns = [table.c[column.name] for column in query.selected_columns]
-    there = connection.execute(select(*columns).order_by(*keys)).all()
-    return there == connection.execute(query.order_by(*(query.selected_columns[key.name] for key in keys))).all()
+    by_key = query.order_by(*(query.selected_columns[key.name] for key in keys))
+    with connection.execute(select(*columns).order_by(*keys)) as there, connection.execute(by_key) as true:
+        return all(one == two for one, two in zip_longest(there.partitions(_PAGE), true.partitions(_PAGE)))
 
 
 def _tallies() -> Select[Any]:
