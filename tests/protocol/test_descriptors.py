@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,3 +120,8 @@ def test_an_older_kernel_that_does_not_count_says_nothing(
     two.recv(1)
     monkeypatch.setattr(descriptors, "_RECEIVED_AT", 4096)  # past the end of what this kernel tells
     assert count_received(two.fileno()) == 0
+
+
+def test_where_it_is_not_compiled_python_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ggp.protocol.transports._router", None)
+    assert descriptors.load_received() is count_received
