@@ -542,10 +542,11 @@ def twins(instants: list[float], drops: bool = False) -> None:
                 lobby.drop(lobby.all[-1])
             lobby.dial("ann")
 
-        for instant in instants:
-            loop.call_later(instant, again)
+        dials = [loop.call_later(instant, again) for instant in instants]
         end = await play(lobby)
-        await asyncio.sleep(10 * WAY)  # what is still on its way then arrives
+        for dial in dials:
+            dial.cancel()  # one that comes later finds no match
+        await asyncio.sleep(40 * WAY)  # what is still on its way then arrives
         return lobby, end
 
     lobby, end = run(go)
