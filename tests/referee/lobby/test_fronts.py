@@ -163,7 +163,8 @@ async def test_bots_go_round_so_that_all_meet(store: Store) -> None:
                 bot.pairs = fronts.STAY
             front.others = [FrontRow("b", "tcp://b", 3)]
             await front.send_on(rated)
-        assert {bot.name for bot in one.sessions.bots.values()} >= {"old"} and len(one.sessions.bots) == 2
+        left = {bot.name for bot in one.sessions.bots.values()}
+        assert "old" in left and len(left) <= 2, "the last two of three may go at the same time"
 
 
 def test_a_pair_that_a_front_left_is_played_where_its_bots_are(store: Store) -> None:
