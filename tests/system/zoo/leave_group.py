@@ -1,4 +1,4 @@
-"""Moves to the process group of a child, and ignores what it is told."""
+"""Joins the process group of its child and ignores SIGTERM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.system.zoo.attacker import Prey
 
 PROPERTY = "clean end"
-NONE = "the referee: SIGKILL to the program itself, too"
+NONE = "the referee: SIGKILL to the program as well as to its group"
 DEFAULT = "the same; process namespace: it ends whole"
 STRICT = "the same"
 WHEN = "quit"
