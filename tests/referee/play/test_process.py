@@ -16,6 +16,7 @@ from ggp.referee.play.bot_spec import LaunchError, executable_hash, find_program
 from ggp.referee.play.process import Process
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import Sandbox
+from tests.support import LEAVES_GROUP
 
 BUDGETS = Timeouts(quit=0.5, grace=0.2)
 SAY = "import sys, os, signal, time\n"
@@ -78,16 +79,6 @@ def test_memory_is_limited_when_asked_for() -> None:
     stop(process)
 
 
-# It joins the group of its child, so that signals to its own group reach nothing.
-LEAVES = """signal.signal(15, signal.SIG_IGN)
-child = os.fork()
-os.setpgid(child, child) if child else time.sleep(60)
-os.setpgid(0, child)
-print('= \\n', flush=True)
-time.sleep(60)
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "ended"),
@@ -98,7 +89,7 @@ time.sleep(60)
         ("os.kill(os.getpid(), 40)", "killed by signal 40"),
         ("time.sleep(60)", "killed by SIGTERM"),
         ("signal.signal(15, signal.SIG_IGN); print('= \\n', flush=True); time.sleep(60)", "killed by SIGKILL"),
-        (LEAVES, "killed by SIGKILL"),
+        (LEAVES_GROUP, "killed by SIGKILL"),
     ],
 )
 def test_it_is_asked_then_told_then_killed(code: str, ended: str) -> None:

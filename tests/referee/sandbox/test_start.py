@@ -10,7 +10,7 @@ from ggp.referee.sandbox import start
 from ggp.referee.sandbox.levels import Level, Sandbox, SandboxError
 from ggp.referee.sandbox.machine import describe, this_machine
 from ggp.referee.sandbox.start import Finished, run_confined
-from tests.support import ROOT
+from tests.support import LEAVES_GROUP, ROOT
 
 pytestmark = pytest.mark.slow
 PYTHON = (sys.executable, "-S", "-E", "-c")
@@ -73,20 +73,13 @@ def test_nothing_stays_open() -> None:
     assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 
-LEAVES = """import os, signal, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = os.fork()
-os.setpgid(child, child) if child else time.sleep(60)
-os.setpgid(0, child)
-time.sleep(60)
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["none", "default"])
 def test_what_takes_too_long_is_ended_also_where_it_has_left_its_group(level: Level) -> None:
     sandbox = Sandbox(level)
-    ran = run_confined((*PYTHON, LEAVES), folder=Path("/usr"), writable=False, sandbox=sandbox, seconds=1, output=9)
+    ran = run_confined(
+        (*PYTHON, LEAVES_GROUP), folder=Path("/usr"), writable=False, sandbox=sandbox, seconds=1, output=9
+    )
     assert ran.how == "it took more than 1 s"
 
 
