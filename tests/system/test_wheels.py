@@ -15,7 +15,7 @@ from tests.support import ROOT
 pytestmark = pytest.mark.long
 
 FOLDERS = ("bots", "engines", "protocol", "referee")
-NOT_COPIED = (".git", ".venv", "build", "dist", "games", "__pycache__", ".*_cache", "*.so")
+MADE = (".git", ".venv", "build", "dist", "games")  # beside the sources
 
 
 def interpreter(version: str) -> str:
@@ -50,7 +50,10 @@ def test_without_words_those_pythons_are_taken_that_are_there(tmp_path: Path) ->
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of wheels, made by the Pythons that are here."""
     copy = tmp_path_factory.mktemp("wheels") / "copy"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    made = shutil.ignore_patterns("__pycache__", ".*_cache", "*.so")
+    shutil.copytree(
+        ROOT, copy, ignore=lambda folder, names: {*made(folder, names), *(MADE if folder == str(ROOT) else ())}
+    )
     pythons = list(BUILDERS.values())
     run("make", "wheels", f"PYTHON={pythons[0]}", f"PYTHONS={' '.join(pythons)}", folder=copy)
     return copy / "dist"
