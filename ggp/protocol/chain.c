@@ -1,6 +1,7 @@
-/* The plies of a record, checked in one call: that each line is canonical JSON of a ply and continues the hash chain.
-   It knows the plain form of a line, which nearly all have; at any other it stops, and records.py, which says what a
-   record is, reads from there. It is also read by records.py alone where this module is missing; tests run both. */
+/* The plies of a record, checked in one call: that each line is canonical JSON of a ply and continues the hash chain; and
+   the next line of a record. It knows the plain form of a line, which nearly all have; at any other it stops, and
+   records.py, which says what a record is, goes on from there. That does all of it where this module is missing; tests
+   run both. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -135,6 +136,7 @@ typedef struct {
     const char *links; /* where its `,"link":` begins */
 } Ply;
 
+#define LINK_KEY ",\"link\":\""
 #define WORD(text) text, sizeof(text) - 1
 
 static const char *word(const char *at, const char *end, const char *text, size_t size) {
@@ -188,17 +190,18 @@ static int is_ply(const char *at, const char *end, const char *match, size_t siz
     at = number_end(word(at, end, WORD(",\"seat\":")), end, &ply->seat);
     at = number_end(word(at, end, WORD(",\"seq\":")), end, &ply->seq);
     ply->links = at;
-    at = word(at, end, WORD(",\"link\":\""));
+    at = word(at, end, WORD(LINK_KEY));
     if (at == NULL || end - at < 2 * LINK + 3 || memcmp(at + 2 * LINK, "\"}\n", 3) != 0 || ply->seat > 2)
         return 0;
     ply->end = at + 2 * LINK + 3;
     return ply->end - begin <= LONGEST_LINE;
 }
 
+static const char DIGITS[] = "0123456789abcdef";
+
 static int is_hex_of(const char *hex, const uint8_t link[LINK]) {
-    static const char digits[] = "0123456789abcdef";
     for (int i = 0; i < LINK; i++)
-        if (hex[2 * i] != digits[link[i] >> 4] || hex[2 * i + 1] != digits[link[i] & 15])
+        if (hex[2 * i] != DIGITS[link[i] >> 4] || hex[2 * i + 1] != DIGITS[link[i] & 15])
             return 0;
     return 1;
 }
@@ -226,7 +229,7 @@ static PyObject *check_plies(PyObject *module, PyObject *args) {
     for (Ply ply; is_ply(at, end, match, (size_t)match_size, &ply) && ply.seq == plies + 1; at = ply.end) {
         memcpy(next, link, LINK);
         next_link(next, at, (size_t)(ply.links - at));
-        if (!is_hex_of(ply.links + sizeof(",\"link\":\"") - 1, next) || used[ply.seat] >= MOST_COUNT)
+        if (!is_hex_of(ply.links + sizeof(LINK_KEY) - 1, next) || used[ply.seat] >= MOST_COUNT)
             break;
         memcpy(link, next, LINK);
         used[ply.seat] += ply.ms;
@@ -234,6 +237,44 @@ static PyObject *check_plies(PyObject *module, PyObject *args) {
     }
     return Py_BuildValue("nLLLy#", (Py_ssize_t)(at - lines), (long long)plies, (long long)used[1], (long long)used[2],
                          (const char *)link, (Py_ssize_t)LINK);
+}
+
+PyDoc_STRVAR(make_line_doc,
+             "make_line(canonical, link) -> (line, link) or None\n\n"
+             "The line of an event of which `canonical` is the JSON, after a line with that link, and its own link. None:\n"
+             "it is not printable ASCII, or the line would be too long.");
+
+static PyObject *make_line(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    char *canonical, *before, *at;
+    Py_ssize_t size, link_size;
+    if (count != 2 || PyBytes_AsStringAndSize(args[0], &canonical, &size) < 0
+        || PyBytes_AsStringAndSize(args[1], &before, &link_size) < 0 || size < 2 || link_size != LINK) {
+        PyErr_SetString(PyExc_ValueError, "make_line takes the bytes of a JSON object and a link of 32 bytes");
+        return NULL;
+    }
+    size--; /* without its brace */
+    int plain = size + (Py_ssize_t)sizeof(LINK_KEY) - 1 + 2 * LINK + 2 <= LONGEST_LINE;
+    for (Py_ssize_t i = 0; plain && i < size; i++)
+        plain = canonical[i] >= ' ' && canonical[i] <= '~';
+    if (!plain)
+        Py_RETURN_NONE;
+    uint8_t link[LINK];
+    memcpy(link, before, LINK);
+    next_link(link, canonical, (size_t)size);
+    PyObject *line = PyBytes_FromStringAndSize(NULL, size + (Py_ssize_t)sizeof(LINK_KEY) - 1 + 2 * LINK + 3);
+    if (line == NULL)
+        return NULL;
+    at = PyBytes_AsString(line);
+    memcpy(at, canonical, (size_t)size);
+    memcpy(at + size, LINK_KEY, sizeof(LINK_KEY) - 1);
+    at += size + (Py_ssize_t)sizeof(LINK_KEY) - 1;
+    for (int i = 0; i < LINK; i++) {
+        *at++ = DIGITS[link[i] >> 4];
+        *at++ = DIGITS[link[i] & 15];
+    }
+    memcpy(at, "\"}\n", 3);
+    return Py_BuildValue("Ny#", line, (const char *)link, (Py_ssize_t)LINK);
 }
 
 PyDoc_STRVAR(use_instructions_doc,
@@ -252,6 +293,7 @@ static PyObject *use_instructions(PyObject *module, PyObject *wanted) {
 }
 
 static PyMethodDef methods[] = {{"check_plies", check_plies, METH_VARARGS, check_plies_doc},
+                                {"make_line", (PyCFunction)(void (*)(void))make_line, METH_FASTCALL, make_line_doc},
                                 {"use_instructions", use_instructions, METH_O, use_instructions_doc},
                                 {NULL, NULL, 0, NULL}};
 

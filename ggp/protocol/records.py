@@ -12,6 +12,7 @@ The first "previous link" is SHA-256("ggp-record-1"). So a changed, dropped or r
 import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -145,6 +146,18 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
+def load_native() -> ModuleType | None:
+    """What checks plies and makes lines more quickly; None where it was not compiled."""
+    try:
+        from ggp.protocol import _chain
+    except ImportError:
+        return None
+    return _chain
+
+
+native = load_native()  # tests compare both ways
+
+
 class Chain:
     """Turns the events of one match, in order, into the lines of its record."""
 
@@ -159,6 +172,10 @@ class Chain:
             raise RecordError(
                 f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}", code="not-unicode"
             ) from None
+        made: tuple[bytes, bytes] | None = native.make_line(canonical, self._link) if native is not None else None
+        if made is not None:
+            line, self._link = made
+            return line
         link = sha256(self._link + canonical).digest()
         line = b'%b,"link":"%b"}' % (canonical[:-1], link.hex().encode())
         if not canonical.isascii() or 0x7F in canonical:
@@ -283,27 +300,12 @@ class MatchSummary(NamedTuple):
     ms: tuple[int, int]
 
 
-CheckPlies = Callable[[bytes, int, bytes, bytes], tuple[int, int, int, int, bytes]]
-
-
-def load_check_plies() -> CheckPlies | None:
-    """The native check of plies; None where it was not compiled."""
-    try:
-        from ggp.protocol._chain import check_plies
-    except ImportError:
-        return None
-    return check_plies
-
-
-native_check_plies = load_check_plies()  # tests compare both ways
-
-
 def read_summary(lines: bytes) -> MatchSummary:
     """That of the one match of these lines, which are all of its record, its chain checked as by read_records.
 
     Raises RecordError, also where it is not one match that was played to its end.
     """
-    if native_check_plies is not None and (summary := _plain_summary(lines, native_check_plies)) is not None:
+    if native is not None and (summary := _plain_summary(lines, native.check_plies)) is not None:
         return summary
     found = list(read_records(lines.splitlines(keepends=True)))
     if len(found) != 1 or found[0].end is None:
@@ -312,7 +314,9 @@ def read_summary(lines: bytes) -> MatchSummary:
     return MatchSummary(found[0].start, found[0].end, (first, second))
 
 
-def _plain_summary(lines: bytes, check_plies: CheckPlies) -> MatchSummary | None:
+def _plain_summary(
+    lines: bytes, check_plies: Callable[[bytes, int, bytes, bytes], tuple[int, int, int, int, bytes]]
+) -> MatchSummary | None:
     """The same of lines of which the first is the start, the last the end, and all others are plain plies; else None.
 
     What is found out about a line is what RecordReader finds out.

@@ -2,6 +2,7 @@
 
 `ggp-play` through pipes, asker and engine on one core, in random games whose moves were drawn before. The adapter's own
 time is what is left without OpenSpiel's (legal actions, the string, the action) and without the pipes (`ggp-status`).
+Then whole plies of `ggp match` between C programs that answer at once, through either engine, in turns.
 """
 
 import os
@@ -9,14 +10,18 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 from tests.bench.engine_plies import BenchEngine
+from tests.bench.referee import build, run_match, script
 
 GAMES = ("connect_four", "hex", "othello", "breakthrough", "chess")
 OURS = ("yugo size=7", "go size=9")
 PLIES = 2_000
+MATCHED = {"connect_four": 2000, "hex": 600, "othello": 800}  # games of a match
+ROUNDS = 5
 OPENSPIEL = "openspiel"
 
 Row = tuple[str, float, str]
@@ -37,6 +42,7 @@ def main(quick: bool = False) -> list[Row]:
         rows.append((f"{game} of OpenSpiel: ggp-play", play, "µs"))
         rows.append((f"{game}: OpenSpiel's own part of it", alone, "µs"))
         rows.append((f"{game}: the adapter's own part of it", max(0.0, play - alone - empty), "µs"))
+    rows += _matches(quick)
     return [*rows, *_start(2 if quick else 9), *_version(2 if quick else 9)]
 
 
@@ -75,6 +81,38 @@ def _openspiel_alone(game: str, plies: int) -> float:
             state.current_player()
             times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e6
+
+
+def _matches(quick: bool) -> list[Row]:
+    share = 10 if quick else 1
+    found = dict[str, list[float]]()
+    with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
+        place = Path(folder)
+        bot = build(place)
+        ours = script("go", {"size": "9"}, place / "go.moves")
+        for game in MATCHED:
+            _openspiel_script(game, place / f"{game}.moves")
+        for _ in range(1 if quick else ROUNDS):
+            runs = {"go 9x9, our own engine": run_match(place, "go,size=9", f"{bot} {ours}", 500 // share, 1)}
+            for game, games in MATCHED.items():
+                words = f"{bot} {place / game}.moves"
+                engine = ("--engine", "ggp engine openspiel")
+                runs[f"{game} of OpenSpiel"] = run_match(place, game, words, games // share, 1, *engine)
+            for name, result in runs.items():
+                found.setdefault(name, []).append(result["seconds"] / result["plies"] * 1e6)
+    return [(f"{name}: a ply of ggp match", statistics.median(each), "µs") for name, each in found.items()]
+
+
+def _openspiel_script(game: str, path: Path) -> None:
+    """A random game, a move a line, as OpenSpiel writes them: these games have moves of one word."""
+    import pyspiel
+
+    chance, state, moves = random.Random(1), pyspiel.load_game(game).new_initial_state(), list[str]()
+    while not state.is_terminal():
+        action = chance.choice(state.legal_actions())
+        moves.append(state.action_to_string(state.current_player(), action))
+        state.apply_action(action)
+    path.write_text("\n".join([*moves, ""]))
 
 
 def _start(rounds: int) -> list[Row]:

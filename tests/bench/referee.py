@@ -35,8 +35,8 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
         place = Path(folder)
         bot = build(place)
         return [
-            ("pipe round trip in Python, one core", _median(lambda: _round_trip(bot, place, True)), "µs"),
-            ("pipe round trip in Python, two cores", _median(lambda: _round_trip(bot, place, False)), "µs"),
+            ("pipe round trip in Python, one core", _median(lambda: round_trip(bot, place, True)), "µs"),
+            ("pipe round trip in Python, two cores", _median(lambda: round_trip(bot, place, False)), "µs"),
             *_plies(bot, place, "go", {"size": "9"}, 2000 // share),
             *_plies(bot, place, "yugo", {}, 2000 // share),
             *_games(bot, place, share),
@@ -50,7 +50,7 @@ def _plies(bot: Path, place: Path, game: str, options: dict[str, str], games: in
     name = ",".join([game, *(f"{key}={value}" for key, value in options.items())])
     for jobs in (1, 2):
         head = f"match {game} 9x9, --jobs {jobs}"
-        runs = [_match(place, name, f"{bot} {moves}", games * jobs, jobs) for _ in range(ROUNDS)]
+        runs = [run_match(place, name, f"{bot} {moves}", games * jobs, jobs) for _ in range(ROUNDS)]
         whole = [jobs * run["seconds"] / run["plies"] * 1e6 for run in runs]
         yield f"{head}: plies a second", statistics.median(run["plies_per_second"] for run in runs), "1/s"
         yield f"{head}: a ply, on its core", statistics.median(whole), "µs"
@@ -63,10 +63,10 @@ def _games(bot: Path, place: Path, share: int) -> Iterator[tuple[str, float, str
     two, ten = place / "two.moves", place / "ten.moves"
     two.write_text("pass\npass\n")
     ten.write_text("\n".join([*script("go", {"size": "9"}, ten).read_text().split()[:8], "pass", "pass", ""]))
-    runs = [_match(place, "go,size=9", f"{bot} {two}", 20_000 // share, 1) for _ in range(ROUNDS)]
+    runs = [run_match(place, "go,size=9", f"{bot} {two}", 20_000 // share, 1) for _ in range(ROUNDS)]
     each = [run["seconds"] / run["games"] * 1e6 for run in runs]
     yield "a game of 2 plies, bots kept, --jobs 1", statistics.median(each), "µs"
-    runs = [_match(place, "go,size=9", f"{bot} {ten}", 1500 // share, 2, "--restart") for _ in range(ROUNDS)]
+    runs = [run_match(place, "go,size=9", f"{bot} {ten}", 1500 // share, 2, "--restart") for _ in range(ROUNDS)]
     rate = [run["games"] / run["seconds"] for run in runs]
     yield "games of 10 plies, bots restarted for each, --jobs 2", statistics.median(rate), "games/s"
 
@@ -89,7 +89,7 @@ def script(game: str, options: dict[str, str], path: Path) -> Path:
     return path
 
 
-def _match(place: Path, game: str, bot: str, games: int, jobs: int, *more: str) -> dict[str, Any]:
+def run_match(place: Path, game: str, bot: str, games: int, jobs: int, *more: str) -> dict[str, Any]:
     """The result of `ggp match` between two of a bot, with a record."""
     record = place / "record.jsonl"
     record.unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def _pinned(core: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _round_trip(bot: Path, place: Path, one_core: bool) -> float:
+def round_trip(bot: Path, place: Path, one_core: bool) -> float:
     """Microseconds of `write`, `poll`, `read` with a child that answers at once."""
     cores = sorted(os.sched_getaffinity(0))
     (place / "one.moves").write_text("pass\n")

@@ -1,4 +1,4 @@
-"""The summary of a record by the native check of its plies is the one that Python finds, whatever the record says."""
+"""Records are made and summarised natively as in Python, whatever they say."""
 
 import random
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ggp.protocol import records
-from ggp.protocol._chain import check_plies, use_instructions
+from ggp.protocol._chain import check_plies, make_line, use_instructions
 from ggp.protocol.records import (
     FIRST_LINK,
     Chain,
@@ -21,6 +21,7 @@ from ggp.protocol.records import (
 )
 from tests.support.codes import raises
 
+NATIVE = records.load_native()
 TEXTS = [
     "",
     "a",
@@ -89,8 +90,8 @@ def a_match(chance: random.Random, plain: bool = False) -> bytes:
 def both_ways(monkeypatch: pytest.MonkeyPatch, lines: bytes) -> object:
     """What both ways find, which is the same: a summary, or what a RecordError says."""
     found: list[object] = []
-    for native in (check_plies, None):
-        monkeypatch.setattr(records, "native_check_plies", native)
+    for native in (NATIVE, None):
+        monkeypatch.setattr(records, "native", native)
         try:
             found.append(read_summary(lines))
         except RecordError as error:
@@ -213,7 +214,36 @@ def test_the_native_check_refuses_what_is_no_place_or_no_link() -> None:
             check_plies(b"lines", begin, b'"m"', link)
 
 
-def test_where_it_was_not_compiled_python_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert records.load_check_plies() is not None
+def test_where_it_was_not_compiled_python_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert NATIVE is not None
+    monkeypatch.delattr("ggp.protocol._chain")
     monkeypatch.setitem(sys.modules, "ggp.protocol._chain", None)
-    assert records.load_check_plies() is None
+    assert records.load_native() is None
+
+
+@pytest.mark.usefixtures("sha")
+def test_lines_are_made_alike_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[bytes]] = []
+    for native in (NATIVE, None):
+        monkeypatch.setattr(records, "native", native)
+        chance = random.Random(26)
+        made.append([a_match(chance, plain=number % 2 == 0) for number in range(200)])
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("native", [NATIVE, None], ids=["native", "python"])
+def test_a_line_may_be_as_long_as_a_line_of_a_record(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "native", native)
+    empty = len(Chain().line(started(name=""))) - 1
+    texts = 3  # of the two bots and the engine
+    room, left = divmod(records.MAX_RECORD_LINE - empty, texts)
+    longest = Chain().line(started("m" + "x" * left, "y" * room))
+    assert len(longest) == records.MAX_RECORD_LINE + 1  # with its LF
+    with raises(RecordError, "too-long"):
+        Chain().line(started("m" + "x" * (left + 1), "y" * room))
+
+
+@pytest.mark.parametrize("arguments", [(), (b"{}",), (b"{}", b"short"), (b"{", FIRST_LINK), ("{}", FIRST_LINK)])
+def test_the_native_line_refuses_what_is_no_event_or_no_link(arguments: tuple[bytes, ...]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        make_line(*arguments)
