@@ -93,7 +93,7 @@ def _pairs(pool: int, ids: list[int], plies: int) -> Iterator[tuple[tuple[Any, .
             culprit = seats[2 - winner] if ended == "time" else 0
             facts = (" BW"[winner] + "+1", winner, ended, culprit, "", plies, _MS, _MS, False, ENDED)
             games.append((id, f"bench-{number}-{game + 1}", number + 1, pool, game, 0, True, *seats, *facts))
-        state = ("played", 3, points, None, "")
+        state = ("played", 3, points, None, "", None)
         yield (number + 1, pool, number, number // _BATCH, first, second, *state), *games
         number += 1
 

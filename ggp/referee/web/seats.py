@@ -356,8 +356,6 @@ class Seats:
                 duel.id = int(await self._ordered(ask))
                 self._keep()
                 return
-            except ChallengeRefused as refused:
-                why = str(refused)
             except HTTPException as error:
                 why = error.detail
             await asyncio.sleep(_PAUSE)
@@ -407,11 +405,11 @@ class Seats:
         self._places.pop(place.id, None)
         self._changed(place)
         if place.duel.id and not any(other.duel is place.duel for other in self._places.values()):
-            with contextlib.suppress(HTTPException, ChallengeRefused):
+            with contextlib.suppress(HTTPException):
                 await self._ordered(lambda orders: orders.ask(f"ggp-withdraw {place.duel.id}"))
 
     async def _ordered(self, job: Callable[[Ordering], T]) -> T:
-        """Give orders to the lobby, one job after another. Raises ChallengeRefused, HTTPException if it is away."""
+        """Give orders to the lobby, one job after another. Raises HTTPException if it is away or refuses."""
 
         def work() -> T:
             orders = Ordering(self._lobby)
@@ -425,6 +423,9 @@ class Seats:
             found = await asyncio.get_running_loop().run_in_executor(self._orders, work)
             self.trouble = ""
             return found
+        except ChallengeRefused as refused:  # its store may be away, for one
+            self.trouble = ""
+            raise HTTPException(503, f"The bot server refuses: {refused}.", {"retry-after": "5"}) from None
         except (NotReached, Replaced, Problem) as error:
             self.trouble = f"The bot server is away: {error}"
             raise HTTPException(503, f"{self.trouble}.", {"retry-after": "5"}) from None

@@ -44,10 +44,12 @@ async def two_fronts(store: Store) -> AsyncIterator[list[tuple[MemoryLobby, Fron
             running: Any = SimpleNamespace(games={}, idle=lobby.sessions.ready)
             front.open(lobby.router.url, running)
             made.append((lobby, front))
-        await until(lambda: all(front.others and front.others[0].url for _, front in made))
-        yield made
-        for _, front in made:
-            await front.close()
+        try:
+            await until(lambda: all(front.others and front.others[0].url for _, front in made))
+            yield made
+        finally:
+            for _, front in made:
+                await front.close()
 
 
 async def test_a_bot_that_is_at_one_front_is_sent_there_by_the_other(store: Store) -> None:
