@@ -158,8 +158,12 @@ def _line(ratio: Ratio, found: Mapping[tuple[str, str], float]) -> str:
     quotient, measured = above[0], ""
     if below is not None:
         quotient *= _SECONDS[above[1]] / (below[0] * _SECONDS[below[1]])
-        measured = f"{above[0]:,.4g} {above[1]} ÷ {below[0]:,.4g} {below[1]}"
+        measured = f"{_shown(above[0])} {above[1]} ÷ {_shown(below[0])} {below[1]}"
     return f"| {ratio.what} | {quotient:.3g} | {ratio.aim} | {measured} | {_version()} |"
+
+
+def _shown(figure: float) -> str:
+    return f"{figure:,.0f}" if figure >= 1000 else f"{figure:.4g}"
 
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "1/s": 1.0}

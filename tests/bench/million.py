@@ -6,6 +6,7 @@ is the best of three, for it is what the machine can do; the report and the chec
 
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ BOTS, GAMES, PLIES = 1000, 1_000_000, 10
 LONG, LONG_GAMES = 60, 20_000  # plies, and games of a smaller ladder whose games are so long
 BATCH, BATCHES, RECORD = 60, 20, 2500  # games that are added at once, how often, bytes of their records
 ROUNDS = 3
+_LOOK = 0.01  # seconds between looks at a command
 Row = tuple[str, float, str]
 
 
@@ -128,10 +130,21 @@ def _command(name: str, path: Path, *words: str) -> _Cost:
     began = time.perf_counter()
     command = [sys.executable, "-m", "ggp.referee.cli", "ladder", name, str(path), *words]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    most = 0  # the kernel's own, ru_maxrss, begins with what this process has
+    while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+        most = max(most, _most_memory(process.pid))
+        time.sleep(_LOOK)
+    spent = time.perf_counter() - began
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, command
-    return _Cost(time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return _Cost(spent, usage.ru_utime + usage.ru_stime, most / 1024)
+
+
+def _most_memory(pid: int) -> int:
+    """KiB that a process has had at a time, 0 once it has ended."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) if found else 0
 
 
 def _here(call: Callable[[], object]) -> _Cost:
