@@ -48,7 +48,7 @@ def test_what_was_measured_is_written_and_the_rest_stays(page: Path) -> None:
             assert after[ratio.what] == before[ratio.what]
 
 
-def test_a_row_that_is_gone_is_told(page: Path) -> None:
+def test_a_row_that_is_gone_is_an_error(page: Path) -> None:
     with pytest.raises(LookupError, match="sandbox has no row"):
         keep([], ["sandbox"], page)
 
