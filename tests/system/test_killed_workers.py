@@ -16,7 +16,8 @@ from tests.support.ladders import check_whole, open_store
 from tests.support.memory_match import MemoryMatch, bot
 from tests.support.series import AtTable, make_setup
 
-# Plays the first legal point of Yugo; at its third move of a match it kills its worker, the first three times.
+# Plays the last legal point of Yugo, so that no game ends early by two passes; at its third move of a match it kills
+# its worker, the first three times.
 KILLER = """
 import os, signal
 from pathlib import Path
@@ -29,7 +30,8 @@ def choose(position):
     if position.ply in (4, 5) and len(done) < 3:
         deaths.write_bytes(done + b".")
         os.kill(os.getppid(), signal.SIGKILL)
-    return position.legal_moves()[-1]
+    legal = position.legal_moves()
+    return ([move for move in legal if move not in ("pass", "button")] or legal)[-1]
 
 run(choose)
 """

@@ -202,7 +202,7 @@ def _plays_as_without(without: ArenaReport, came: ArenaReport) -> None:
     if came["culprit"]:
         assert came["culprit"] == "seat1" and came["result"][:2] in ("W+", ""), came  # "": void
     else:
-        assert (moves, came["result"]) == (before, without["result"])
+        assert (moves, came["result"]) == (before, without["result"]), came
 
 
 def _is_not_slowed(arena: Arena, name: str, honest: str) -> None:

@@ -334,7 +334,8 @@ class Seats:
         name = next((name for number in range(1, self._most + 1) if (name := f"{SEAT}{number}") not in taken), "")
         for one in _rows(orders, "ggp-challenges"):  # of a site that was killed
             if name and name in (one["first"], one["second"]):
-                orders.ask(f"ggp-withdraw {one['id']}")
+                with contextlib.suppress(ChallengeRefused):  # it has ended meanwhile
+                    orders.ask(f"ggp-withdraw {one['id']}")
         return name
 
     def _begin(self, place: Place) -> None:
