@@ -147,12 +147,12 @@ _decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def load_native() -> ModuleType | None:
-    """What checks plies and makes lines more quickly; None where it was not compiled."""
+    """The native module that checks plies and makes lines; None where it is missing, or of an older build."""
     try:
         from ggp.protocol import _chain
     except ImportError:
         return None
-    return _chain
+    return _chain if hasattr(_chain, "make_line") else None
 
 
 native = load_native()  # tests compare both ways

@@ -221,6 +221,11 @@ def test_where_it_was_not_compiled_python_does_it(monkeypatch: pytest.MonkeyPatc
     assert records.load_native() is None
 
 
+def test_a_module_of_an_older_build_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("ggp.protocol._chain.make_line")
+    assert records.load_native() is None
+
+
 @pytest.mark.usefixtures("sha")
 def test_lines_are_made_alike_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[list[bytes]] = []

@@ -1,4 +1,4 @@
-"""What people are told when the lobby does not do what their seats ask of it."""
+"""Seats of `ggp web` whose orders the lobby refuses."""
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -12,14 +12,12 @@ from ggp.referee.web.seats import Seats
 class _Refusing:
     """A lobby whose store is away."""
 
-    def __init__(self, lobby: LobbyLink) -> None:
-        self.closed = False
+    def __init__(self, lobby: LobbyLink) -> None: ...
 
     def ask(self, line: str) -> str:
         raise ChallengeRefused("the store is away")
 
-    def close(self) -> None:
-        self.closed = True
+    def close(self) -> None: ...
 
 
 async def test_a_lobby_that_refuses_is_no_failure_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
