@@ -43,6 +43,21 @@ def parse_command(line: str) -> Command:
     return Command(words[0], tuple(words[1:]))
 
 
+def read_line(raw: bytes) -> tuple[str, list[str], int | None] | None:
+    """A command line as it came (no LF) -> name, arguments and id; None for a line that gets no answer.
+
+    It is clean_line and parse_command, without the care that an ordinary line does not need.
+    """
+    if raw.isascii() and b"#" not in raw:
+        line = raw.decode()
+        if line.isprintable() and (words := line.split()) and not words[0].isdigit():
+            return words[0], words[1:], None
+    if not (line := clean_line(raw)):
+        return None
+    name, arguments, identity = parse_command(line)
+    return name, [*arguments], identity
+
+
 def split_words(line: str) -> list[str]:
     """The blank-separated words. Only the blank separates: other Unicode spaces are text."""
     return line.split() if line.isascii() else [word for word in line.split(" ") if word]
@@ -113,12 +128,16 @@ def format_reply(reply: Reply) -> bytes:
     Control characters are dropped from the text. Raises LocalProtocolError if it holds an empty line,
     which would end the answer too early.
     """
-    text = reply.text
+    return format_answer(*reply)
+
+
+def format_answer(ok: bool, text: str, identity: int | None) -> bytes:
+    """The same of a Reply's parts."""
     if not text.isprintable():
         text = text.translate(_CONTROL_TEXT)
         if "\n\n" in text or text.endswith("\n"):
             raise LocalProtocolError("an answer's text holds no empty line", code="empty-line")
-    head = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
+    head = ("=" if ok else "?") + ("" if identity is None else str(identity))
     return (f"{head} {text}\n\n" if text else f"{head}\n\n").encode("utf-8", "backslashreplace")
 
 

@@ -4,15 +4,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from ggp.protocol.errors import CommandFailed
-from ggp.protocol.grammar import CONTROL, MAX_LINE, clean_line, format_reply, parse_command
-from ggp.protocol.messages import Reply
+from ggp.protocol.grammar import CONTROL, MAX_LINE, format_answer, read_line
 
 Handler = Callable[[list[str]], str]
+CommandLine = tuple[str, list[str], int | None]  # name, arguments, id
 Later = Callable[[], str | None]  # called again until it returns the text
 LateHandler = Callable[[list[str]], str | Later]
 
 _BLANK = CONTROL.decode() + " \t"
-_TOO_LONG = format_reply(Reply(False, "line too long"))
+_TOO_LONG = format_answer(False, "line too long", None)
 
 
 class Responder:
@@ -38,7 +38,7 @@ class Responder:
     ) -> None:
         self.closed = False  # quit was answered, or the input ended
         self.slow: frozenset[str] = frozenset()
-        self._held = ""  # a line with a slow command
+        self._held: CommandLine | None = None  # a slow command
         self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
         self._report = report
         self._handlers: dict[str, LateHandler] = {
@@ -67,26 +67,29 @@ class Responder:
     @property
     def held(self) -> bool:
         """Whether the next command is a slow one, and all before it is answered."""
-        return bool(self._held)
+        return self._held is not None
 
     def answer_held(self) -> bytes:
         """The answer to the slow command, however long it takes."""
-        line, self._held = self._held, ""
+        held, self._held = self._held, None
         slow, self.slow = self.slow, frozenset()
         try:
-            return self._answer(line) or b""
+            return self._answer(*held) or b"" if held else b""
         finally:
             self.slow = slow
 
     def drop_held(self, reason: str) -> bytes:
         """Forget the slow command, which was answered elsewhere; else this refuses it."""
-        line, self._held = self._held, ""
-        return format_reply(Reply(False, reason, parse_command(line)[2]))
+        held, self._held = self._held, None
+        return format_answer(False, reason, held[2] if held else None)
 
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
         if not data:
             self.closed = True
+            return
+        if len(data) <= MAX_LINE and not (self._partial or self._dropping) and data.find(b"\n") == len(data) - 1:
+            self._lines.append(data[:-1])
             return
         *whole, rest = data.split(b"\n")
         for piece in whole:
@@ -115,25 +118,24 @@ class Responder:
             raw = self._lines.popleft()
             if raw is None:
                 return _TOO_LONG
-            line = clean_line(raw)
-            if line and (answer := self._answer(line)) is not None:
+            command = read_line(raw)
+            if command is not None and (answer := self._answer(*command)) is not None:
                 return answer
         return None
 
-    def _answer(self, line: str) -> bytes | None:
+    def _answer(self, name: str, arguments: list[str], identity: int | None) -> bytes | None:
         """None: it is held, or the answer is not there yet."""
-        name, arguments, identity = parse_command(line)
         if name in self.slow:
-            self._held = line
+            self._held = name, arguments, identity
             return None
         handler = self._handlers.get(name)
         if handler is None:
-            return format_reply(Reply(False, "unknown command", identity))
+            return format_answer(False, "unknown command", identity)
         try:
-            text = handler([*arguments])
+            text = handler(arguments)
             if not isinstance(text, str):
                 return self._poll(text, identity)
-            answer = format_reply(Reply(True, text, identity))
+            answer = format_answer(True, text, identity)
         except Exception as error:
             return self._failure(error, identity)
         if name == "quit":
@@ -145,7 +147,7 @@ class Responder:
         try:
             text = later()
             if text is not None:
-                return format_reply(Reply(True, text, identity))
+                return format_answer(True, text, identity)
         except Exception as error:
             return self._failure(error, identity)
         self._later = later, identity
@@ -154,11 +156,11 @@ class Responder:
     def _failure(self, error: Exception, identity: int | None) -> bytes:
         """A bug of a handler must not end the session of its user."""
         if isinstance(error, CommandFailed):
-            return format_reply(Reply(False, _in_one_answer(str(error)), identity))
+            return format_answer(False, _in_one_answer(str(error)), identity)
         if self._report is not None:
             self._report(error)
         text = _in_one_answer(f"internal error: {type(error).__name__}: {error}")
-        return format_reply(Reply(False, text, identity))
+        return format_answer(False, text, identity)
 
     def _known_command(self, arguments: list[str]) -> str:
         return "true" if arguments and arguments[0] in self._handlers else "false"

@@ -2,7 +2,8 @@
 
 `ggp-play` through pipes, asker and engine on one core, in random games whose moves were drawn before. The adapter's own
 time is what is left without OpenSpiel's (legal actions, the string, the action) and without the pipes (`ggp-status`).
-Then whole plies of `ggp match` between C programs that answer at once, through either engine, in turns.
+Then whole plies of `ggp match` between C programs that answer at once, through either engine, in turns, in games of as
+many plies: go 11x11 of ours, ended by passes.
 """
 
 import os
@@ -89,22 +90,23 @@ def _matches(quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
         place = Path(folder)
         bot = build(place)
-        ours = script("go", {"size": "9"}, place / "go.moves")
-        for game in MATCHED:
-            _openspiel_script(game, place / f"{game}.moves")
+        moves = script("go", {"size": "11"}, place / "go.moves").read_text().split()
+        plies = {game: _openspiel_script(game, place / f"{game}.moves") for game in MATCHED}
+        for game, length in plies.items():
+            (place / f"go{game}.moves").write_text("\n".join([*moves[: length - 2], "pass", "pass", ""]))
         for _ in range(1 if quick else ROUNDS):
-            runs = {"go 9x9, our own engine": run_match(place, "go,size=9", f"{bot} {ours}", 500 // share, 1)}
             for game, games in MATCHED.items():
-                words = f"{bot} {place / game}.moves"
+                ours = run_match(place, "go,size=11", f"{bot} {place}/go{game}.moves", games // share, 1)
                 engine = ("--engine", "ggp engine openspiel")
-                runs[f"{game} of OpenSpiel"] = run_match(place, game, words, games // share, 1, *engine)
-            for name, result in runs.items():
-                found.setdefault(name, []).append(result["seconds"] / result["plies"] * 1e6)
+                theirs = run_match(place, game, f"{bot} {place}/{game}.moves", games // share, 1, *engine)
+                for name, result in ((f"{game} of OpenSpiel", theirs), (f"our go, {plies[game]} plies", ours)):
+                    assert result["plies"] == plies[game] * (games // share)
+                    found.setdefault(name, []).append(result["seconds"] / result["plies"] * 1e6)
     return [(f"{name}: a ply of ggp match", statistics.median(each), "µs") for name, each in found.items()]
 
 
-def _openspiel_script(game: str, path: Path) -> None:
-    """A random game, a move a line, as OpenSpiel writes them: these games have moves of one word."""
+def _openspiel_script(game: str, path: Path) -> int:
+    """A random game, a move a line, as OpenSpiel writes them: these games have moves of one word. Its plies."""
     import pyspiel
 
     chance, state, moves = random.Random(1), pyspiel.load_game(game).new_initial_state(), list[str]()
@@ -113,6 +115,7 @@ def _openspiel_script(game: str, path: Path) -> None:
         moves.append(state.action_to_string(state.current_player(), action))
         state.apply_action(action)
     path.write_text("\n".join([*moves, ""]))
+    return len(moves)
 
 
 def _start(rounds: int) -> list[Row]:

@@ -18,6 +18,7 @@ from ggp.protocol.grammar import (
     format_reply,
     parse_command,
     parse_reply,
+    read_line,
     split_words,
 )
 from ggp.protocol.messages import Command, Reply
@@ -131,6 +132,16 @@ def test_how_the_stream_is_cut_never_matters_to_the_answering_end(data: bytes, c
     whole = answered([data] if data else [])
     assert answered(pieces_of(data, cuts)) == whole
     assert answered([bytes([byte]) for byte in data]) == whole
+
+
+@given(LINES | STREAMS)
+@example(b"7 name\n07\n-1 a\n1_0 a\n\x1cname\na\x85b\n \tname a#b\n")
+def test_a_line_is_read_as_it_is_cleaned_and_parsed(data: bytes) -> None:
+    for raw in data.split(b"\n"):
+        line, read = clean_line(raw), read_line(raw)
+        assert (read is None) == (not line)
+        if read is not None:
+            assert Command(read[0], tuple(read[1]), read[2]) == parse_command(line)
 
 
 @given(LINES | STREAMS)

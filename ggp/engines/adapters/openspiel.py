@@ -75,6 +75,7 @@ class LoadedGame:
         self.name = name
         self.game = pyspiel.load_game(name, values)
         self.first: int = self.game.new_initial_state().current_player()
+        self.sides = [("black", 1), ("white", 2)] if self.first == 0 else [("white", 2), ("black", 1)]
         self.plain = self.game.max_utility() == 1.0  # whether returns say no more than who won
         self.max_plies = int(self.game.max_game_length())
         self.words = MoveWords(self.game)
@@ -92,7 +93,12 @@ class LoadedGame:
 
 
 class OpenSpielState(PlainState):
-    """A position; OpenSpiel keeps it."""
+    """A position; OpenSpiel keeps it. What is asked after each ply is an attribute here, because that is quicker."""
+
+    phase: str = "play"
+    to_play: str = "none"
+    seat: int = 0
+    _player: int
 
     def __init__(self, loaded: LoadedGame, state: Any) -> None:
         self._loaded, self.inner = loaded, state
@@ -101,18 +107,13 @@ class OpenSpielState(PlainState):
 
     def _look(self) -> None:
         """After a change: who acts."""
-        self._player: int = self.inner.current_player()
+        self._player = player = self.inner.current_player()
         self._table = None
-        if self._player < 0:
+        if player >= 0:
+            self.to_play, self.seat = self._loaded.sides[player]
+        else:
+            self.to_play, self.seat, self.phase = "none", 0, "over"
             self.result = self._loaded.result(self.inner.returns())
-
-    @property
-    def to_play(self) -> str:
-        return "none" if self._player < 0 else "black" if self._player == self._loaded.first else "white"
-
-    @property
-    def seat(self) -> int:
-        return 0 if self._player < 0 else 1 if self._player == self._loaded.first else 2
 
     @property
     def max_plies(self) -> int:
@@ -186,21 +187,25 @@ class OpenSpielState(PlainState):
         text: str = pyspiel.serialize_game_and_state(self._loaded.game, self.inner)
         return text
 
-    def _quickly(self, player: int, string: str) -> int | None:
-        """The legal action of that string, without the strings of all others; None: it is not found this way."""
-        inner, known = self.inner, self._loaded.words.known
+    def _quickly(self, player: int, word: str) -> int | None:
+        """The legal action of that word, without the strings of all others; None: it is not found this way."""
+        inner, words = self.inner, self._loaded.words
         legal = inner.legal_actions()
-        tried = known.get((player, string), [])
-        for action in tried:
-            if action in legal and inner.action_to_string(player, action) == string:
-                return action
+        if (kept := words.known.get((player, word))) is not None:
+            string, actions = kept
+            for action in actions:
+                if action in legal and inner.action_to_string(player, action) == string:
+                    return action
+        string = string_of(word)
+        if words.word(player, string) != word:
+            return None
         try:
             action = inner.string_to_action(player, string)
         except Exception:  # of no legal action
             return None
         if action not in legal or inner.action_to_string(player, action) != string:
             return None
-        known.setdefault((player, string), []).append(action)
+        words.note(player, word, string, action)
         return int(action)
 
     def _legal(self) -> dict[str, tuple[int, str]]:
@@ -218,10 +223,8 @@ class OpenSpielState(PlainState):
         if player < 0:
             raise IllegalMove("the game is over")
         words = self._loaded.words
-        if not words.collides and self._table is None:
-            string = string_of(move)
-            if words.word(player, string) == move and (action := self._quickly(player, string)) is not None:
-                return action, move
+        if not words.collides and self._table is None and (action := self._quickly(player, move)) is not None:
+            return action, move
         table = self._legal()
         if (found := table.get(move)) is not None:
             return found[0], move

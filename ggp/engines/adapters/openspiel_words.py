@@ -28,11 +28,12 @@ RESERVED = ("resign",)  # an answer to genmove, never a move
 class MoveWords:
     """The words of one game with its parameters.
 
-    `known`: which actions had a string of a player so far; the same string may be another action in another position.
+    `known`: the string of a player's word, and which actions had it so far; the same string may be another action in
+    another position.
     """
 
     def __init__(self, game: Any) -> None:
-        self.known: dict[tuple[int, str], list[int]] = {}
+        self.known: dict[tuple[int, str], tuple[str, list[int]]] = {}
         self.collides = False  # whether two legal actions ever had words that differ in case alone
         self._small: set[tuple[int, str, str]] = set()
         self._words: dict[tuple[int, str], str] = {}
@@ -53,16 +54,22 @@ class MoveWords:
         player = state.current_player()
         actions = state.legal_actions()
         strings = [state.action_to_string(player, action) for action in actions]
-        if len(self.known) > _MOST_KEPT:
-            self.known.clear()
-        for action, string in zip(actions, strings, strict=True):
-            kept = self.known.setdefault((player, string), [])
-            if action not in kept:
-                kept.append(action)
         words = [self.word(player, string) for string in strings]
+        for action, string, word in zip(actions, strings, words, strict=True):
+            self.note(player, word, string, action)
         if len({word.lower() for word in words}) < len(words):
             words = self._told_apart(words)
         return dict(zip(words, zip(actions, strings, strict=True), strict=True))
+
+    def note(self, player: int, word: str, string: str, action: int) -> None:
+        """Keep that the action had this string, whose word it is."""
+        kept = self.known.get((player, word))
+        if kept is None:
+            if len(self.known) > _MOST_KEPT:
+                self.known.clear()
+            kept = self.known[player, word] = string, []
+        if action not in kept[1]:
+            kept[1].append(action)
 
     def _told_apart(self, words: list[str]) -> list[str]:
         """Words that are distinct without regard to case: all capitals marked, then numbers."""
