@@ -50,8 +50,11 @@ def read_line(raw: bytes) -> tuple[str, list[str], int | None] | None:
     """
     if raw.isascii() and b"#" not in raw:
         line = raw.decode()
-        if line.isprintable() and (words := line.split()) and not words[0].isdigit():
-            return words[0], words[1:], None
+        if line.isprintable() and (words := line.split()):
+            if not words[0].isdigit():
+                return words[0], words[1:], None
+            if len(words) > 1 and len(words[0]) < 10:  # an id
+                return words[1], words[2:], int(words[0])
     if not (line := clean_line(raw)):
         return None
     name, arguments, identity = parse_command(line)
