@@ -28,7 +28,7 @@ from tests.support.stores import match
 
 BOTS, GAMES, PLIES = 1000, 1_000_000, 10
 LONG, LONG_GAMES = 60, 20_000  # plies, and games of a smaller ladder whose games are so long
-BATCH, BATCHES, RECORD = 60, 20, 2500  # games that are added at once, how often, bytes of their records
+BATCH, BATCHES, RECORD = 60, 100, 2500  # games that are added at once, how often, bytes of their records
 ROUNDS = 3
 _LOOK = 0.01  # seconds between looks at a command
 Row = tuple[str, float, str]

@@ -32,6 +32,7 @@ from sqlalchemy.dialects import sqlite
 
 from ggp.referee.play.outcome import BY_PLAY
 from ggp.referee.play.series import seats
+from ggp.referee.store.bulk import execute_many
 from ggp.referee.store.model import GAMES, Pair, PairScore
 from ggp.referee.store.schema import ID, ISSUED, PLAYED, endings, games, pairs, pools, scores, tallies
 
@@ -80,7 +81,7 @@ def _add(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], 
         row = rows.setdefault(tuple(key), dict.fromkeys(names, 0) | dict(zip(_KEYS[table], key, strict=True)))
         row[name] += number
     if rows:
-        connection.execute(_adding(table, connection.dialect.name), list(rows.values()))
+        execute_many(connection, _adding(table, connection.dialect.name), list(rows.values()))
 
 
 @cache

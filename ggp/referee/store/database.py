@@ -120,7 +120,7 @@ def _sqlite_writer(url: URL) -> Engine:
         # First of all: to change to WAL may have to wait, too.
         for pragma in (f"busy_timeout={PATIENCE * 1000}", "journal_mode=WAL", "journal_size_limit=67108864"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
-        for pragma in ("synchronous=FULL", "foreign_keys=ON", "cache_size=-32768"):
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", "cache_size=-32768", "wal_autocheckpoint=8000"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, bind
 
 from ggp.referee.play.outcome import REPLAYS, WINDOW, void_reason
 from ggp.referee.play.series import GameResult, seats
+from ggp.referee.store.bulk import execute_many
 from ggp.referee.store.counts import (
     ALL_DONE,
     COLUMNS,
@@ -78,8 +79,8 @@ def add(
     new = _new_games(connection, finished, there, missing)
     given_up = {one.pair.id: one for one in unplayable if any((one.pair.id, game) in missing for game in range(GAMES))}
     if new:
-        connection.execute(games.insert(), [row for row, _ in new])
-        connection.execute(records.insert(), [{"game": row["id"], "data": one.result.record} for row, one in new])
+        execute_many(connection, _ADD_GAMES, [row for row, _ in new])
+        execute_many(connection, _ADD_RECORDS, [{"game": row["id"], "data": one.result.record} for row, one in new])
         count_games(connection, [row for row, _ in new])
     touched = {row["pair"] for row, _ in new if row["finished"]} | given_up.keys()
     done = {id: sum(1 << game for game in range(GAMES) if (id, game) not in missing) for id in touched}
@@ -87,7 +88,7 @@ def add(
     ended = _by_pair(in_parts(connection, _ENDED, games.c.pair, over))
     if touched:
         rows = [_standing(id, done[id], points_of(ended[id]), given_up.get(id)) for id in sorted(touched)]
-        connection.execute(_SETTLE, rows)
+        execute_many(connection, _SETTLE, rows)
     for pool, number in sorted(Counter(there[id].pool for id in over if done[id] == ALL_DONE).items()):
         connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
     for one in given_up.values():
@@ -219,6 +220,7 @@ _SETTLE = (
     .where(pairs.c.id == bindparam("pair"))
     .values({name: bindparam(f"new_{name}") for name in ("state", "done", "points", "culprit", "reason")})
 )
+_ADD_GAMES, _ADD_RECORDS = games.insert(), records.insert()
 _LAST = {table: select(func.max(table.c.id)) for table in (games, pairs, challenges)}
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, lite
 from ggp.referee.store import entries, fronts
 from ggp.referee.store import games as played
 from ggp.referee.store.audit import Findings, Progress, rebuild
+from ggp.referee.store.bulk import execute_many
 from ggp.referee.store.counts import SCORE_COLUMNS
 from ggp.referee.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
 from ggp.referee.store.model import (
@@ -209,6 +210,7 @@ _POOL = ("id", "key", "name", "game", "options", "control", "openings", "rated")
 _ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
 _RESULTS = ("wins", "ties", "losses", "void")  # of endings
 _GAMES = endings.c.wins + endings.c.ties + endings.c.losses  # that count
+_ADD_RATINGS = ratings.insert()
 _FIT = ("games", "model", "advantage", "advantage_se", "tie")
 
 
@@ -282,7 +284,7 @@ def save_fit(connection: Connection, pool: int, fit: StoredFit) -> None:
         for rank, row in enumerate(fit.rows)
     ]
     if rows:
-        connection.execute(ratings.insert(), rows)
+        execute_many(connection, _ADD_RATINGS, rows)
 
 
 def load_fit(connection: Connection, pool: int) -> StoredFit | None:
