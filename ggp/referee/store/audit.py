@@ -5,8 +5,7 @@ A record whose hash chain is broken proves nothing: the check reports its match 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select
 
@@ -23,7 +22,6 @@ _FACTS = (
     *("finished", "result", "winner", "termination", "culprit", "detail"),
     *("plies", "ms1", "ms2", "suspect", "ended"),
 )
-_COMPARED = 16  # columns of a page before these
 Progress = Callable[[int, int], None]  # matches that were looked at, of how many
 
 
@@ -40,10 +38,11 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
     """Compare every match with its record, and all that is derived with the matches; `repair` what differs."""
     found = Findings()
     total: int = connection.execute(select(func.count()).select_from(games)).scalar_one()
+    known = _Known.read(connection)
     wrong: list[dict[str, object]] = []
     for page in _pages(connection):
         for row in page:
-            _check(row, found, wrong)
+            _check(row, known, found, wrong)
         found.matches += len(page)
         progress(found.matches, total)
     found.lines += _strays(connection, found)
@@ -56,78 +55,83 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
     return found
 
 
+class _Known(NamedTuple):
+    """What records are compared with that few rows say: by id the game, options and control of pools, and commands of
+    versions."""
+
+    pools: dict[int, tuple[str, dict[str, Any], str]]
+    commands: dict[int, str]
+
+    @classmethod
+    def read(cls, connection: Connection) -> Self:
+        of_pools = connection.execute(select(pools.c.id, pools.c.game, pools.c.options, pools.c.control, pools.c.name))
+        by_id = {id: (game, read_options(options, name), control) for id, game, options, control, name in of_pools}
+        return cls(by_id, dict(map(tuple, connection.execute(select(versions.c.id, versions.c.command)))))
+
+
 def _pages(connection: Connection) -> Iterator[Sequence[Row[Any]]]:
     """All matches by id, what is compared first, then _FACTS."""
-    one, two = versions.alias("one"), versions.alias("two")
     columns: list[ColumnElement[Any]] = [
-        *(games.c.id, games.c.key, games.c.game, games.c.attempt, games.c.first, games.c.second, records.c.data),
-        *(pairs.c.number, pairs.c.first.label("pair_first"), pairs.c.second.label("pair_second")),
-        *(pools.c.game.label("pool_game"), pools.c.name.label("pool_name"), pools.c.options, pools.c.control),
-        *(one.c.command.label("command1"), two.c.command.label("command2")),
+        *(games.c.id, games.c.key, records.c.data, games.c.pool, games.c.game, games.c.attempt),
+        *(games.c.first, games.c.second, pairs.c.number, pairs.c.first, pairs.c.second),
     ]
     query = (
         select(*columns, *(games.c[name] for name in _FACTS))
         .outerjoin(records, records.c.game == games.c.id)
         .join(pairs, pairs.c.id == games.c.pair)
-        .join(pools, pools.c.id == games.c.pool)
-        .join(one, one.c.id == games.c.first)
-        .join(two, two.c.id == games.c.second)
         .order_by(games.c.id)
         .limit(_PAGE)
     )
     after = 0
     while page := connection.execute(query.where(games.c.id > after)).all():
         yield page
-        after = page[-1].id
+        after = page[-1][0]
 
 
-def _check(row: Row[Any], found: Findings, wrong: list[dict[str, object]]) -> None:
+def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, object]]) -> None:
     """Add what differs to `found`, and the columns of the record to `wrong`."""
-    key: str = row.key
+    id, key, data, pool, game, attempt, first, second, pair, pair_first, pair_second = row[: -len(_FACTS)]
+    have = row[-len(_FACTS) :]
     try:
-        if row.data is None:
+        if data is None:
             raise RecordError("there is none")
-        match = read_summary(unpacked(row.data, key))
+        match = read_summary(unpacked(data, key))
     except (RecordError, StoreError) as error:
         found.lines.append(f"{key}: its record is not whole: {error}")
         found.beyond += 1
         return
-    for line in _mismatches(row, match.start):
+    lines = _mismatches(match.start, key, known.pools[pool], (known.commands[first], known.commands[second]))
+    number = f"{game + 1}.{attempt}" if attempt else f"{game + 1}"
+    if not key.endswith(f"-{pair}-{number}"):
+        lines.append(f"it is stored as game {number} of pair {pair}")
+    if (first, second) != ordered(pair_first, pair_second, game):
+        lines.append("its seats are not those of its pair")
+    for line in lines:
         found.lines.append(f"{key}: {line}")
         found.beyond += 1
-    have, true = row[-len(_FACTS) :], _facts(row.first, row.second, match)
+    true = _facts(first, second, match)
     if have != true:
         compared = zip(_FACTS, have, true, strict=True)
         found.lines += [f"{key}: {name} is {one!r}, by its record {two!r}" for name, one, two in compared if one != two]
-        wrong.append({"match": row.id, **{f"true_{name}": value for name, value in zip(_FACTS, true, strict=True)}})
+        wrong.append({"match": id, **{f"true_{name}": value for name, value in zip(_FACTS, true, strict=True)}})
 
 
-def _mismatches(row: Row[Any], start: MatchStarted) -> list[str]:
+def _mismatches(
+    start: MatchStarted, key: str, pool: tuple[str, dict[str, Any], str], commands: tuple[str, str]
+) -> list[str]:
     """Signs that this record is of another match, pool or bot."""
-    _, key, game, attempt, first, second, _, pair, pair_first, pair_second, *of_pool, command1, command2 = row[
-        :_COMPARED
-    ]
-    kind, name, options, control = of_pool
     found = []
     if start.match != key:
         found.append(f"its record is of {start.match}")
-    number = f"{game + 1}.{attempt}" if attempt else f"{game + 1}"
-    if not key.endswith(f"-{pair}-{number}"):
-        found.append(f"it is stored as game {number} of pair {pair}")
-    if (start.game, start.options, start.control) != (kind, _options(options, name), control):
+    if (start.game, start.options, start.control) != pool:
         found.append(f"its record is of {start.game} {start.options} at {start.control}, its pool is not")
-    if (first, second) != ordered(pair_first, pair_second, game):
-        found.append("its seats are not those of its pair")
-    for seat, (bot, command) in enumerate(zip(start.bots, (command1, command2), strict=True), 1):
+    for seat, (bot, command) in enumerate(zip(start.bots, commands, strict=True), 1):
         if bot.command == command:
             continue
         played = clean(bot.command, TEXT)
         if played != command and not is_filled(played, command):  # that of a tune is stored with fields
             found.append(f"seat {seat} was {bot.command!r}, not {command!r}")
     return found
-
-
-_options = cache(read_options)
 
 
 def _facts(first: int, second: int, match: MatchSummary) -> tuple[object, ...]:
