@@ -6,9 +6,10 @@ It imports little, because an engine is started for every match: 100 ms to the f
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ggp.engines.fast_path import next_input
+from ggp.engines.fast_path import next_input, quick_answer
 from ggp.engines.limits import SLOW
 from ggp.engines.registry import GameError, Registry
 from ggp.engines.service import Extend, make_responder
@@ -75,7 +76,7 @@ def main(argv: list[str]) -> int:
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
             return _serve_many(registry, arguments, extend)
-        serve_stdio(make_responder(session, extend), stdout=stdout, read=lambda: next_input(session, stdout=stdout))
+        serve_stdio(_answering(session, extend), stdout=stdout, read=lambda: next_input(session, stdout=stdout))
     except UsageError as error:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE
@@ -189,9 +190,15 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
     return session
 
 
+def _answering(session: Session, extend: Extend | None) -> Responder:
+    responder = make_responder(session, extend)
+    responder.quick = partial(quick_answer, session)
+    return responder
+
+
 def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None) -> int:
     def make() -> Responder:
-        return make_responder(start_session(registry, arguments), extend)
+        return _answering(start_session(registry, arguments), extend)
 
     try:
         return serve_at("ggp engine", arguments.bind, make)

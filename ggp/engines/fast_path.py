@@ -1,4 +1,4 @@
-"""Input of an engine on stdin: plays of a match are answered the short way, everything else is handed on.
+"""The short way to an answer, of plays and lists of legal moves; everything else is left to the long one.
 
 `ggp-play` is inside each ply of every match, and `ggp-legal_moves` in those of a bot that asks an engine; the way
 through ggp.engines.service costs more than all the rest of the engine. For our own games the core answers itself. What
@@ -16,39 +16,46 @@ from ggp.protocol.transports.pipe import CHUNK
 
 
 def next_input(session: Session, stdin: int = 0, stdout: int = 1) -> bytes:
-    """The next bytes from `stdin` that are not answered yet, b"" for its end; what the core answered is in the line."""
+    """The next bytes from `stdin` that the core has not answered, b"" for its end."""
     line = session.line
-    if line is None:
+    answer_plays = getattr(line.state, "answer_plays", None) if line else None
+    if line is None or answer_plays is None:  # no game, or one without a core
         return os.read(stdin, CHUNK)
-    answer_plays = getattr(line.state, "answer_plays", None)
-    if answer_plays is None:
-        return _answer_plays(session, stdin, stdout)
     data, plies = answer_plays(stdin, stdout, MAX_PLIES - len(line.plies))
-    line.plies += plies
+    line.note(plies)
     return cast(bytes, data)
 
 
-def _answer_plays(session: Session, stdin: int, stdout: int) -> bytes:
-    """The same for a game without a core."""
+def quick_answer(session: Session, data: bytes) -> bytes | None:
+    """The answer to these bytes, all that there are, where they are one such line; None: the long way answers."""
+    line = session.line
+    if line is None:
+        return None
+    answer_line = getattr(line.state, "answer_line", None)
+    if answer_line is None:
+        return _play(session, data)
+    found = answer_line(data, MAX_PLIES - len(line.plies))
+    if found is None:
+        return None
+    answer, plies = found
+    line.note(plies)
+    return cast(bytes, answer)
+
+
+def _play(session: Session, data: bytes) -> bytes | None:
+    """The same of a play, in a game without a core."""
     line = session.need()
-    while True:
-        data = os.read(stdin, CHUNK)
-        if not data or data.find(b"\n") != len(data) - 1 or len(data) > MAX_LINE:
-            return data
-        command = read_line(data[:-1])
-        if command is None or command[0] != "ggp-play" or len(command[1]) != 2:
-            return data
-        colour, word = command[1]
-        try:
-            move = line.play(colour, word)
-        except Exception:  # nothing has changed; the long way says why
-            return data
-        if not move.isprintable():  # the long way drops or refuses it
-            session.line = line.taken_back(1)
-            return data
-        answer = format_answer(True, f"move={move} {status(line.state)}", command[2])
-        try:
-            while (sent := os.write(stdout, answer)) < len(answer):
-                answer = answer[sent:]
-        except BrokenPipeError:  # the controller left: as at the end of input
-            return b""
+    if data.find(b"\n") != len(data) - 1 or not 1 < len(data) <= MAX_LINE:
+        return None
+    command = read_line(data[:-1])
+    if command is None or command[0] != "ggp-play" or len(command[1]) != 2:
+        return None
+    colour, word = command[1]
+    try:
+        move = line.play(colour, word)
+    except Exception:  # nothing has changed; the long way says why
+        return None
+    if not move.isprintable():  # the long way drops or refuses it
+        session.line = line.taken_back(1)
+        return None
+    return format_answer(True, f"move={move} {status(line.state)}", command[2])

@@ -76,6 +76,12 @@ class GameHistory:
         self.turn = ""
         return move
 
+    def note(self, plies: Sequence[Ply]) -> None:
+        """Plies that `state` has played by itself."""
+        if plies:
+            self.plies += plies
+            self.turn = ""
+
     def taken_back(self, count: int) -> "GameHistory":
         """The line without its last `count` plies; at most len(plies)."""
         return GameHistory(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count], self.set_up)

@@ -25,6 +25,8 @@ class Responder:
 
     A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
 
+    `quick` may answer all bytes that there are at once, where they are one short command, or return None: answer_now.
+
     `report` is called with an exception that no handler should have raised; the peer reads
     `? internal error: …` and the session continues.
     """
@@ -38,6 +40,7 @@ class Responder:
     ) -> None:
         self.closed = False  # quit was answered, or the input ended
         self.slow: frozenset[str] = frozenset()
+        self.quick: Callable[[bytes], bytes | None] | None = None
         self._held: CommandLine | None = None  # a slow command
         self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
         self._report = report
@@ -82,6 +85,10 @@ class Responder:
         """Forget the slow command, which was answered elsewhere; else this refuses it."""
         held, self._held = self._held, None
         return format_answer(False, reason, held[2] if held else None)
+
+    def answer_now(self, data: bytes) -> bytes | None:
+        """The answer to bytes as they came, by `quick`; None: they are to be received."""
+        return self.quick(data) if self.quick is not None and self.idle else None
 
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""

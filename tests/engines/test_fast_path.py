@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from ggp.engines import _core
-from ggp.engines.fast_path import next_input
-from ggp.engines.game import Game, Options, Scene
+from ggp.engines.fast_path import next_input, quick_answer
+from ggp.engines.game import Game, Options, Scene, read_options
 from ggp.engines.python_state import PlainState
 from ggp.engines.registry import Registry
 from ggp.engines.service import make_responder
@@ -117,22 +118,36 @@ def in_memory(start: str, lines: list[str]) -> list[bytes]:
 
 
 class Served:
-    """A session served over pipes in a thread, asked one line at a time, as a referee does."""
+    """A session served over pipes in a thread, asked one line at a time, as a referee does.
 
-    def __init__(self, start: str = "") -> None:
+    reading: whether the core itself reads, where there is one. `fast`: plies that went the short way.
+    """
+
+    def __init__(self, start: str = "", reading: bool = True) -> None:
         stdin, self.ask_end = os.pipe()
         self.read_end, stdout = os.pipe()
         self.session = Session(registry(start))
         self.fast = 0
 
+        def played() -> int:
+            return len(self.session.line.plies) if self.session.line else 0
+
         def read() -> bytes:
-            before = len(self.session.line.plies) if self.session.line else 0
+            before = played()
             data = next_input(self.session, stdin, stdout)
-            self.fast += len(self.session.line.plies) - before if self.session.line else 0
+            self.fast += played() - before
             return data
 
+        def quick(data: bytes) -> bytes | None:
+            before = played()
+            answer = quick_answer(self.session, data)
+            self.fast += played() - before
+            return answer
+
         def serve() -> None:
-            serve_stdio(make_responder(self.session), stdin, stdout, read)
+            responder = make_responder(self.session)
+            responder.quick = quick
+            serve_stdio(responder, stdin, stdout, read if reading else None)
             os.close(stdin)
             os.close(stdout)
 
@@ -152,12 +167,13 @@ class Served:
         os.close(self.read_end)
 
 
+@pytest.mark.parametrize("reading", [True, False])
 @pytest.mark.parametrize("start", STARTS)
-def test_both_ways_answer_the_same(start: str) -> None:
+def test_both_ways_answer_the_same(start: str, reading: bool) -> None:
     fast = 0
     for seed in range(30):
         lines = lines_of_a_game(start, random.Random(f"{start} {seed}"))
-        served = Served(start)
+        served = Served(start, reading)
         answers = [served.ask(line.encode("latin-1") + b"\n") for line in lines]
         served.close()
         assert answers == in_memory(start, lines)
@@ -193,6 +209,18 @@ def test_the_limit_ends_the_fast_path() -> None:
         os.close(descriptor)
 
 
+def test_the_core_answers_a_line_in_memory() -> None:
+    state = Registry().load("go").new(read_options(Registry().load("go"), ["size=5"]))
+    answer_line = vars(state)["answer_line"]
+    assert answer_line(b"7 ggp-play black A1\n", 0) is None  # no ply more may be played
+    played = b"=7 move=A1 phase=play to_play=white seat=2 ply=1\n\n"
+    assert answer_line(b"7 ggp-play black A1\n", 1) == (played, [(1, "black", "A1")])
+    listed, plies = answer_line(b"ggp-legal_moves\n", 0)
+    assert listed.startswith(b"= A2 ") and plies == []
+    for line in (b"", b"ggp-play white A1\n", b"ggp-play white B1", b"ggp-play white B1\nname\n", b"name\n"):
+        assert answer_line(line, 9) is None
+
+
 def test_a_controller_that_leaves_ends_the_fast_path() -> None:
     core = _core.Go(size=5)
     into, out = os.pipe(), os.pipe()
@@ -201,6 +229,22 @@ def test_a_controller_that_leaves_ends_the_fast_path() -> None:
     assert core.answer_plays(into[0], out[1], 5) == (b"", [(1, "black", "A1")])
     for descriptor in (*into, out[1]):
         os.close(descriptor)
+
+
+@pytest.mark.parametrize("reading", [True, False])
+def test_a_turn_that_a_file_sets_is_used_by_one_play(tmp_path: Path, reading: bool) -> None:
+    """Or it would be Black's again after a change of komi."""
+    file = tmp_path / "turn.sgf"
+    file.write_text("(;GM[1]FF[4]SZ[5];B[aa];PL[B])")
+    served = Served(reading=reading)
+    served.ask(b"ggp-new go size=5\n")
+    assert served.ask(b"loadsgf %b\n" % bytes(file)) == b"=\n\n"
+    assert b"to_play=black seat=1 ply=1" in served.ask(b"ggp-status\n")
+    assert b"to_play=white" in served.ask(b"ggp-play black C1\n")
+    assert served.ask(b"komi 3.5\n") == b"=\n\n"
+    assert b"to_play=white" in served.ask(b"ggp-status\n")
+    served.close()
+    assert served.fast == 1
 
 
 @pytest.mark.slow

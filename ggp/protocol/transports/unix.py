@@ -171,7 +171,11 @@ class _StreamSession:
                 if not self.send(self._unsent):
                     return
             elif not self._turns.busy(self):
-                self.responder.receive(self.peer.recv(CHUNK))
+                data = self.peer.recv(CHUNK)
+                if (answer := self.responder.answer_now(data)) is not None:
+                    self.send(answer)
+                    return
+                self.responder.receive(data)
             elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the peer has gone
                 self._ended.append(self)
                 return
