@@ -71,12 +71,15 @@ def main(argv: list[str]) -> int:
         if arguments.help:
             print(USAGE)
             return 0
-        stdout = _own_stdout() if arguments.foreign else 1
+        stdout = _own_stdout() if arguments.foreign else None
         registry, extend = find_games(arguments)
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
             return _serve_many(registry, arguments, extend)
-        serve_stdio(_answering(session, extend), stdout=stdout, read=lambda: next_input(session, stdout=stdout))
+        if stdout is None:
+            serve_stdio(make_responder(session), read=lambda: next_input(session))
+        else:
+            serve_stdio(make_responder(session, extend), stdout=stdout)
     except UsageError as error:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE
@@ -190,15 +193,13 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
     return session
 
 
-def _answering(session: Session, extend: Extend | None) -> Responder:
-    responder = make_responder(session, extend)
-    responder.quick = partial(quick_answer, session)
-    return responder
-
-
 def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None) -> int:
     def make() -> Responder:
-        return _answering(start_session(registry, arguments), extend)
+        session = start_session(registry, arguments)
+        responder = make_responder(session, extend)
+        if not arguments.foreign:
+            responder.quick = partial(quick_answer, session)
+        return responder
 
     try:
         return serve_at("ggp engine", arguments.bind, make)

@@ -15,6 +15,7 @@ _ROOM = MAX_ANSWER - 1000  # bytes of lines in one
 CONTROL = bytes(byte for byte in [*range(32), 127] if byte not in b"\t\n")
 _CONTROL_TEXT = dict.fromkeys(CONTROL)
 _SUCCESS, _FAILURE = ord("="), ord("?")
+CommandLine = tuple[str, list[str], int | None]  # name, arguments, id
 
 
 def clean_line(raw: bytes) -> str:
@@ -43,7 +44,7 @@ def parse_command(line: str) -> Command:
     return Command(words[0], tuple(words[1:]))
 
 
-def read_line(raw: bytes) -> tuple[str, list[str], int | None] | None:
+def read_line(raw: bytes) -> CommandLine | None:
     """A command line as it came (no LF) -> name, arguments and id; None for a line that gets no answer.
 
     It is clean_line and parse_command, without the care that an ordinary line does not need.

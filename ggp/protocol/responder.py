@@ -4,10 +4,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from ggp.protocol.errors import CommandFailed
-from ggp.protocol.grammar import CONTROL, MAX_LINE, format_answer, read_line
+from ggp.protocol.grammar import CONTROL, MAX_LINE, CommandLine, format_answer, read_line
 
 Handler = Callable[[list[str]], str]
-CommandLine = tuple[str, list[str], int | None]  # name, arguments, id
 Later = Callable[[], str | None]  # called again until it returns the text
 LateHandler = Callable[[list[str]], str | Later]
 
@@ -25,7 +24,8 @@ class Responder:
 
     A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
 
-    `quick` may answer all bytes that there are at once, where they are one short command, or return None: answer_now.
+    `quick`, if set, gets the bytes that came (see answer_now): it answers them if they are one short command, else it
+    returns None. It raises nothing.
 
     `report` is called with an exception that no handler should have raised; the peer reads
     `? internal error: …` and the session continues.

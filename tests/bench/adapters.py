@@ -99,7 +99,7 @@ def _matches(quick: bool) -> list[Row]:
                 ours = run_match(place, "go,size=11", f"{bot} {place}/go{game}.moves", games // share, 1)
                 engine = ("--engine", "ggp engine openspiel")
                 theirs = run_match(place, game, f"{bot} {place}/{game}.moves", games // share, 1, *engine)
-                for name, result in ((f"{game} of OpenSpiel", theirs), (f"our go, {plies[game]} plies", ours)):
+                for name, result in ((f"{game} of OpenSpiel", theirs), (f"our go, as long as {game}", ours)):
                     assert result["plies"] == plies[game] * (games // share)
                     found.setdefault(name, []).append(result["seconds"] / result["plies"] * 1e6)
     return [(f"{name}: a ply of ggp match", statistics.median(each), "µs") for name, each in found.items()]

@@ -96,7 +96,7 @@ RATIOS: tuple[Ratio, ...] = (
         "a ply of `ggp match` through OpenSpiel's engine, hex, beside our own",
         "adapters",
         "hex of OpenSpiel: a ply of ggp match",
-        "our go, 117 plies: a ply of ggp match",
+        "our go, as long as hex: a ply of ggp match",
         "≤ 1.6",
     ),
     Ratio("a ply of the lobby, its processor, beside a pipe's round trip", "lobby", _LOBBY, PIPE, "≤ 75"),

@@ -1,9 +1,9 @@
-"""The engine's hot path, in which the core or the game itself answers plays, says exactly what the general way says."""
+"""The engine's hot path, in which the core answers plays itself, says exactly what the general way says."""
 
-import contextlib
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,12 +13,13 @@ import pytest
 
 from ggp.engines import _core
 from ggp.engines.fast_path import next_input, quick_answer
-from ggp.engines.game import Game, Options, Scene, read_options
-from ggp.engines.python_state import PlainState
+from ggp.engines.game import read_options
 from ggp.engines.registry import Registry
 from ggp.engines.service import make_responder
 from ggp.engines.session import Session
+from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import serve_stdio
+from ggp.protocol.transports.unix import UnixService
 
 STARTS = [
     "yugo size=3",
@@ -26,7 +27,6 @@ STARTS = [
     "go size=2 agreement=on",
     "go size=3 ko=simple komi=0",
     "go size=9 handicap=3",
-    "faulty",  # in Python
 ]
 FORMS = [
     "{n} ggp-play {c} {m}",
@@ -37,52 +37,9 @@ FORMS = [
 ]
 
 
-class FaultyState(PlainState):
-    """Six moves, 40 plies: C raises every third time, and what D and E are called cannot be answered as it is."""
-
-    called = {"D": "D\n\nD", "E": "E\x1b"}  # noqa: RUF012
-
-    def __init__(self) -> None:
-        self.made: list[str] = []
-
-    def key(self) -> str:
-        return "".join(self.made)
-
-    def legal_moves(self) -> list[str]:
-        return [] if self.result else list("ABCDEF")
-
-    def make(self, move: str) -> None:
-        if move == "C" and self.ply % 3 == 0:
-            raise RuntimeError("three")
-        self.made.append(move)
-        if len(self.made) == 40:
-            self.result = "B+"
-
-    def canonical(self, move: str) -> str:
-        return move[:1].upper() if move[1:] in ("", "\n\nD", "\x1b") else move
-
-    def play(self, move: str) -> str:
-        played = super().play(move)
-        return self.called.get(played, played)
-
-    def scene(self) -> Scene:
-        return {"board": {"kind": "square"}, "cells": [], "labels": [], "pieces": [], "last": []}
-
-
-class Faulty(Game):
-    name, rules = "faulty", "None."
-
-    def new(self, options: Options) -> FaultyState:
-        return FaultyState()
-
-
-def registry(start: str) -> Registry:
-    return Registry(Faulty() if start == "faulty" else None)
-
-
 def lines_of_a_game(start: str, chance: random.Random) -> list[str]:
     """Commands one after another: mostly the plays of a game, in every form, among them what is refused."""
-    session = Session(registry(start))
+    session = Session(Registry())
     session.new(start.split()[0], start.split()[1:])
     out = [f"ggp-new {start}"]
     for number in range(2, 80):
@@ -98,8 +55,7 @@ def lines_of_a_game(start: str, chance: random.Random) -> list[str]:
         spoken = chance.choice([str.lower, str.upper])(move)
         out.append(form.format(n=number, c=chance.choice([colour, colour[0]]), m=spoken))
         if "GGP" not in form:
-            with contextlib.suppress(RuntimeError):
-                line.play(colour, move)
+            line.play(colour, move)
         if chance.random() < 0.2:
             out += ["ggp-history", "ggp-status", "ggp-hash"]
         if chance.random() < 0.1 and line.plies:
@@ -108,8 +64,8 @@ def lines_of_a_game(start: str, chance: random.Random) -> list[str]:
     return [*out, "ggp-status", "ggp-history", "undo", "ggp-score"]
 
 
-def in_memory(start: str, lines: list[str]) -> list[bytes]:
-    responder = make_responder(Session(registry(start)))
+def in_memory(lines: list[str]) -> list[bytes]:
+    responder = make_responder(Session(Registry()))
     answers = []
     for line in lines:
         responder.receive(line.encode("latin-1") + b"\n")
@@ -118,41 +74,56 @@ def in_memory(start: str, lines: list[str]) -> list[bytes]:
 
 
 class Served:
-    """A session served over pipes in a thread, asked one line at a time, as a referee does.
+    """A session served over pipes, or at a socket, in a thread, asked one line at a time, as a referee does.
 
-    reading: whether the core itself reads, where there is one. `fast`: plies that went the short way.
+    `fast`: plies that the core answered.
     """
 
-    def __init__(self, start: str = "", reading: bool = True) -> None:
-        stdin, self.ask_end = os.pipe()
-        self.read_end, stdout = os.pipe()
-        self.session = Session(registry(start))
+    def __init__(self, path: Path | None = None) -> None:
+        self.session = Session(Registry())
         self.fast = 0
+        self.stop = False
+        if path is None:
+            stdin, self.ask_end = os.pipe()
+            self.read_end, stdout = os.pipe()
+            self.thread = threading.Thread(target=self._serve_pipes, args=(stdin, stdout))
+        else:
+            service = UnixService(f"unix://{path}", self._responder)
+            with socket.socket(socket.AF_UNIX) as ours:
+                ours.connect(str(path))
+                self.ask_end, self.read_end = os.dup(ours.fileno()), os.dup(ours.fileno())
+            self.thread = threading.Thread(target=self._serve_socket, args=(service,))
+        self.thread.start()
 
-        def played() -> int:
-            return len(self.session.line.plies) if self.session.line else 0
+    def _played(self) -> int:
+        return len(self.session.line.plies) if self.session.line else 0
 
+    def _serve_pipes(self, stdin: int, stdout: int) -> None:
         def read() -> bytes:
-            before = played()
+            before = self._played()
             data = next_input(self.session, stdin, stdout)
-            self.fast += played() - before
+            self.fast += self._played() - before
             return data
 
+        serve_stdio(make_responder(self.session), stdin, stdout, read)
+        os.close(stdin)
+        os.close(stdout)
+
+    def _responder(self) -> Responder:
         def quick(data: bytes) -> bytes | None:
-            before = played()
+            before = self._played()
             answer = quick_answer(self.session, data)
-            self.fast += played() - before
+            self.fast += self._played() - before
             return answer
 
-        def serve() -> None:
-            responder = make_responder(self.session)
-            responder.quick = quick
-            serve_stdio(responder, stdin, stdout, read if reading else None)
-            os.close(stdin)
-            os.close(stdout)
+        responder = make_responder(self.session)
+        responder.quick = quick
+        return responder
 
-        self.thread = threading.Thread(target=serve)
-        self.thread.start()
+    def _serve_socket(self, service: UnixService) -> None:
+        while not self.stop:
+            service.serve_some(0.01)
+        service.close()
 
     def ask(self, line: bytes) -> bytes:
         os.write(self.ask_end, line)
@@ -162,21 +133,26 @@ class Served:
         return answer
 
     def close(self) -> None:
+        self.stop = True
         os.close(self.ask_end)
         self.thread.join(10)
         os.close(self.read_end)
 
 
-@pytest.mark.parametrize("reading", [True, False])
+def at(way: str, folder: Path) -> Served:
+    return Served(folder / "socket" if way == "socket" else None)
+
+
+@pytest.mark.parametrize("way", ["pipes", "socket"])
 @pytest.mark.parametrize("start", STARTS)
-def test_both_ways_answer_the_same(start: str, reading: bool) -> None:
+def test_both_ways_answer_the_same(start: str, way: str, tmp_path: Path) -> None:
     fast = 0
     for seed in range(30):
         lines = lines_of_a_game(start, random.Random(f"{start} {seed}"))
-        served = Served(start, reading)
+        served = at(way, tmp_path)
         answers = [served.ask(line.encode("latin-1") + b"\n") for line in lines]
         served.close()
-        assert answers == in_memory(start, lines)
+        assert answers == in_memory(lines)
         fast += served.fast
     assert fast > 50  # or nothing was shown
 
@@ -231,12 +207,12 @@ def test_a_controller_that_leaves_ends_the_fast_path() -> None:
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("reading", [True, False])
-def test_a_turn_that_a_file_sets_is_used_by_one_play(tmp_path: Path, reading: bool) -> None:
+@pytest.mark.parametrize("way", ["pipes", "socket"])
+def test_a_turn_that_a_file_sets_is_used_by_one_play(tmp_path: Path, way: str) -> None:
     """Or it would be Black's again after a change of komi."""
     file = tmp_path / "turn.sgf"
     file.write_text("(;GM[1]FF[4]SZ[5];B[aa];PL[B])")
-    served = Served(reading=reading)
+    served = at(way, tmp_path)
     served.ask(b"ggp-new go size=5\n")
     assert served.ask(b"loadsgf %b\n" % bytes(file)) == b"=\n\n"
     assert b"to_play=black seat=1 ply=1" in served.ask(b"ggp-status\n")

@@ -205,7 +205,7 @@ class OpenSpielState(PlainState):
             return None
         if action not in legal or inner.action_to_string(player, action) != string:
             return None
-        words.note(player, word, string, action)
+        words.keep(player, word, string, action)
         return int(action)
 
     def _legal(self) -> dict[str, tuple[int, str]]:

@@ -56,12 +56,12 @@ class MoveWords:
         strings = [state.action_to_string(player, action) for action in actions]
         words = [self.word(player, string) for string in strings]
         for action, string, word in zip(actions, strings, words, strict=True):
-            self.note(player, word, string, action)
+            self.keep(player, word, string, action)
         if len({word.lower() for word in words}) < len(words):
             words = self._told_apart(words)
         return dict(zip(words, zip(actions, strings, strict=True), strict=True))
 
-    def note(self, player: int, word: str, string: str, action: int) -> None:
+    def keep(self, player: int, word: str, string: str, action: int) -> None:
         """Keep that the action had this string, whose word it is."""
         kept = self.known.get((player, word))
         if kept is None:

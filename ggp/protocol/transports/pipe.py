@@ -204,21 +204,16 @@ def serve_stdio(
     Each answer is written before the next is worked out. `read` gives the next input instead of stdin itself; it is
     asked whenever all input before has been answered and no line is half read, so it may answer some on its own.
     """
-    receive, next_answer, answer_now = responder.receive, responder.next_answer, responder.answer_now
+    receive, next_answer = responder.receive, responder.next_answer
     while not responder.closed:
-        data = read() if read is not None and responder.idle else os.read(stdin, CHUNK)
-        answer = answer_now(data)
-        if answer is None:
-            receive(data)
-            answer = next_answer()
-        while answer is not None:
+        receive(read() if read is not None and responder.idle else os.read(stdin, CHUNK))
+        while (answer := next_answer()) is not None:
             try:
                 sent = os.write(stdout, answer)
                 while sent < len(answer):
                     sent += os.write(stdout, answer[sent:])
             except BrokenPipeError:  # the controller left: as at the end of input
                 return
-            answer = next_answer()
 
 
 def report_on_stderr(error: Exception) -> None:

@@ -172,7 +172,8 @@ class _StreamSession:
                     return
             elif not self._turns.busy(self):
                 data = self.peer.recv(CHUNK)
-                if (answer := self.responder.answer_now(data)) is not None:
+                # At once only where no other session waits for its turn.
+                if not self._turns.ready and (answer := self.responder.answer_now(data)) is not None:
                     self.send(answer)
                     return
                 self.responder.receive(data)

@@ -5,6 +5,7 @@ A record whose hash chain is broken proves nothing: the check reports its match 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select
@@ -56,17 +57,18 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
 
 
 class _Known(NamedTuple):
-    """What records are compared with that few rows say: by id the game, options and control of pools, and commands of
-    versions."""
+    """What records are compared with, by id: each pool (game, options as JSON, control, name), and the command of each
+    version."""
 
-    pools: dict[int, tuple[str, dict[str, Any], str]]
+    pools: dict[int, tuple[str, str, str, str]]
     commands: dict[int, str]
 
     @classmethod
     def read(cls, connection: Connection) -> Self:
-        of_pools = connection.execute(select(pools.c.id, pools.c.game, pools.c.options, pools.c.control, pools.c.name))
-        by_id = {id: (game, read_options(options, name), control) for id, game, options, control, name in of_pools}
-        return cls(by_id, dict(map(tuple, connection.execute(select(versions.c.id, versions.c.command)))))
+        query = select(pools.c.id, pools.c.game, pools.c.options, pools.c.control, pools.c.name)
+        of_versions = select(versions.c.id, versions.c.command)
+        by_id = {id: (game, options, control, name) for id, game, options, control, name in connection.execute(query)}
+        return cls(by_id, dict(map(tuple, connection.execute(of_versions))))
 
 
 def _pages(connection: Connection) -> Iterator[Sequence[Row[Any]]]:
@@ -100,7 +102,9 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
         found.lines.append(f"{key}: its record is not whole: {error}")
         found.beyond += 1
         return
-    lines = _mismatches(match.start, key, known.pools[pool], (known.commands[first], known.commands[second]))
+    lines = _mismatches(
+        match.start, key, known.pools.get(pool), (known.commands.get(first), known.commands.get(second))
+    )
     number = f"{game + 1}.{attempt}" if attempt else f"{game + 1}"
     if not key.endswith(f"-{pair}-{number}"):
         lines.append(f"it is stored as game {number} of pair {pair}")
@@ -117,21 +121,31 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
 
 
 def _mismatches(
-    start: MatchStarted, key: str, pool: tuple[str, dict[str, Any], str], commands: tuple[str, str]
+    start: MatchStarted, key: str, pool: tuple[str, str, str, str] | None, commands: tuple[str | None, str | None]
 ) -> list[str]:
     """Signs that this record is of another match, pool or bot."""
     found = []
     if start.match != key:
         found.append(f"its record is of {start.match}")
-    if (start.game, start.options, start.control) != pool:
-        found.append(f"its record is of {start.game} {start.options} at {start.control}, its pool is not")
+    if pool is None:
+        found.append("its pool is not in the store")
+    else:
+        game, options, control, name = pool
+        if (start.game, start.options, start.control) != (game, _options(options, name), control):
+            found.append(f"its record is of {start.game} {start.options} at {start.control}, its pool is not")
     for seat, (bot, command) in enumerate(zip(start.bots, commands, strict=True), 1):
         if bot.command == command:
+            continue
+        if command is None:
+            found.append(f"the version of seat {seat} is not in the store")
             continue
         played = clean(bot.command, TEXT)
         if played != command and not is_filled(played, command):  # that of a tune is stored with fields
             found.append(f"seat {seat} was {bot.command!r}, not {command!r}")
     return found
+
+
+_options = cache(read_options)
 
 
 def _facts(first: int, second: int, match: MatchSummary) -> tuple[object, ...]:

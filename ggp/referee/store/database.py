@@ -120,6 +120,7 @@ def _sqlite_writer(url: URL) -> Engine:
         # First of all: to change to WAL may have to wait, too.
         for pragma in (f"busy_timeout={PATIENCE * 1000}", "journal_mode=WAL", "journal_size_limit=67108864"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
+        # A checkpoint of 8,000 pages, 32 MiB, writes a page once that eight of 1,000 write again and again.
         for pragma in ("synchronous=FULL", "foreign_keys=ON", "cache_size=-32768", "wal_autocheckpoint=8000"):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -1,8 +1,10 @@
 """The audit: it reports what was changed by hand, and repairs all that follows from the records."""
 
+import sqlite3
 import zlib
 from collections.abc import Callable
 from dataclasses import astuple
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -133,6 +135,30 @@ def test_a_record_of_another_match_is_reported(played: Store, url: str) -> None:
     _by_hand(url, _update(schema.records, data=zlib.compress(other)))
     found = played.check()
     assert any("its record is of test-1-" in line for line in found.lines) and found.beyond
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        ("delete from pools", "its pool is not in the store"),
+        ("update games set pool = 99", "its pool is not in the store"),
+        ("delete from versions where label = 'ann'", "the version of seat 1 is not in the store"),
+        ("update games set second = 99", "the version of seat 2 is not in the store"),
+    ],
+)
+def test_a_match_whose_pool_or_bot_is_gone_is_reported(tmp_path: Path, damage: str, line: str) -> None:
+    """SQLite lets another program do that."""
+    with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
+        (id,) = store.enrol(ladder()).values()
+        names = {seat.id: seat.name for seat in store.seats(id)}
+        for pair in store.issue(id, 0, pairings(store, id, 6)):
+            store.add([match(pair, game, names=(names[pair.first], names[pair.second])) for game in (0, 1)])
+        other = sqlite3.connect(tmp_path / "club.db")
+        other.execute(damage)
+        other.commit()
+        other.close()
+        found = store.check()
+    assert any(said.endswith(line) for said in found.lines) and found.beyond
 
 
 @pytest.mark.slow
