@@ -59,7 +59,7 @@ class EngineClient:
 
     def settle(self) -> None:
         """Ask what was posted. Raises CommandFailed for an answer that is not as it should be: the engine is closed
-        then, because nobody knows how it stands."""
+        then, because it is not known how it stands."""
         if self._posted:
             self._ask((), PATIENCE)
 
