@@ -21,8 +21,8 @@ from tests.bench.referee import build, run_match, script
 GAMES = ("connect_four", "hex", "othello", "breakthrough", "chess")
 OURS = ("yugo size=7", "go size=9")
 PLIES = 2_000
-MATCHED = {"connect_four": 2000, "hex": 600, "othello": 800}  # games of a match
-ROUNDS = 5
+MATCHED = {"connect_four": 700, "hex": 200, "othello": 350}  # games of a match
+ROUNDS = 15  # many short ones: what slows the machine for seconds spoils few
 OPENSPIEL = "openspiel"
 
 Row = tuple[str, float, str]
