@@ -26,6 +26,7 @@ from ggp.referee.lobby.remote_bot import ConnectedBot, Identity, Lateness, Remot
 from ggp.referee.ratings.bradley_terry import MODELS, Counts, Priors
 from ggp.referee.ratings.ratings import rate
 from ggp.referee.store.store import Store
+from tests.support.cli import wait_until
 from tests.support.dialled_bots import Dialled, DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.stores import by_id, ladder, match
@@ -290,6 +291,7 @@ def test_repeated_forfeits_start_a_backoff_with_its_length_in_the_reason(
         server.wait_for("game", 4, word="illegal_move")
         (rest, *_) = server.wait_for("rest", bot="ann")
         server.wait_for("refused", word="resting")
+        wait_until(lambda: len(ann.byes) > 1)  # the server notes it before the word has come
     finally:
         ann.close()
     assert 115 <= rest["seconds"] <= 120, "two games without a back-off, then one for each"
