@@ -1,6 +1,6 @@
 """A bot's own conversation with an engine: a process that it starts, or a service that listens.
 
-Questions whose answers can wait are posted: they are sent with the next one that cannot.
+Questions may be posted ahead: their answers are read, in order, before the next one that is waited for.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable
 
 from ggp.engines.game import OptionError
@@ -23,7 +24,6 @@ NEEDED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 START = 30.0  # seconds until it has said what it can
 PATIENCE = 120.0  # seconds for an answer
 LONG = 600.0  # seconds for one that counts or plays games
-_MOST_POSTED = 100  # questions
 ENDING = 2.0  # seconds to leave after the end of its input
 _GAMES = os.pathsep.join(("/usr/games", "/usr/local/games"))  # where Debian puts games; not in every PATH
 
@@ -48,24 +48,30 @@ class EngineClient:
         self.commands: frozenset[str] = frozenset()
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
-        self._posted: list[tuple[str, Then]] = []
+        self._posted: deque[Then] = deque()
         self._start()
 
     def post(self, line: str, then: Then) -> None:
-        """Ask with the next question; `then` gets the answer. Raises CommandFailed."""
-        self._posted.append((line, then))
-        if len(self._posted) >= _MOST_POSTED:
-            self.settle()
+        """Ask, and go on without the answer, which `then` gets later."""
+        self._send(line)
+        self._posted.append(then)
 
     def settle(self) -> None:
-        """Ask what was posted. Raises CommandFailed for an answer that is not as it should be: the engine is closed
-        then, because it is not known how it stands."""
-        if self._posted:
-            self._ask((), PATIENCE)
+        """Read the answers to all that was posted. Raises CommandFailed for one that is not as it should be: the engine
+        is closed then, because what stands behind it has not been read."""
+        try:
+            while self._posted:
+                reply = self._receive(PATIENCE)
+                self._posted.popleft()(reply)
+        except CommandFailed:
+            self.close()
+            raise
 
     def ask(self, *lines: str, patience: float = PATIENCE) -> list[Reply]:
         """Ask all in one write, and wait for the answers. Raises CommandFailed if the engine fails."""
-        return self._ask(lines, patience)
+        self._send(*lines)
+        self.settle()
+        return [self._receive(patience) for _ in lines]
 
     def text(self, line: str, patience: float = PATIENCE) -> str:
         """The answer to one question. Raises CommandFailed with the engine's reason if it refuses."""
@@ -142,23 +148,21 @@ class EngineClient:
         self._process.stdout.close()
         return Pipe(*ends)
 
-    def _ask(self, lines: tuple[str, ...], patience: float) -> list[Reply]:
-        """The answers to these lines, after those to what was posted."""
-        posted, self._posted = self._posted, []
+    def _send(self, *lines: str) -> None:
         if self._channel is None:
             raise CommandFailed(f"the engine {self.where} has ended")
-        every = (*(line for line, _ in posted), *lines)
         try:
-            replies = run_blocking(self._channel.ask_all(every, self._channel.now() + patience))
+            run_blocking(self._channel.send(*lines))
         except PEER_FAULTS as error:
             raise self._failed(error) from None
+
+    def _receive(self, patience: float) -> Reply:
+        if self._channel is None:
+            raise CommandFailed(f"the engine {self.where} has ended")
         try:
-            for (_, then), reply in zip(posted, replies, strict=False):
-                then(reply)
-        except CommandFailed:
-            self.close()
-            raise
-        return replies[len(posted) :]
+            return run_blocking(self._channel.receive(self._channel.now() + patience))
+        except PEER_FAULTS as error:
+            raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> CommandFailed:
         """The engine is of no use any more."""

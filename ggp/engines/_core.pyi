@@ -47,9 +47,6 @@ class _Position:
 
         Returns that input, which is not answered (b"": it ended), and the plies: seat, colour, canonical move.
         """
-    def answer_line(self, line: bytes, limit: int) -> tuple[bytes, list[tuple[int, str, str]]] | None:
-        """The answer to one whole line that answer_plays would answer, and the ply that it played, if it did; None for
-        any other."""
     def legal_moves(self) -> list[str]:
         """Every legal move, canonical, sorted bytewise; [] when over. "dead:" stands for every dead list."""
     def hash(self) -> int:

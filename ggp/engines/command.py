@@ -6,10 +6,9 @@ It imports little, because an engine is started for every match: 100 ms to the f
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ggp.engines.fast_path import next_input, quick_answer
+from ggp.engines.fast_path import next_input
 from ggp.engines.limits import SLOW
 from ggp.engines.registry import GameError, Registry
 from ggp.engines.service import Extend, make_responder
@@ -195,11 +194,7 @@ def start_session(registry: Registry, arguments: Arguments) -> Session:
 
 def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None) -> int:
     def make() -> Responder:
-        session = start_session(registry, arguments)
-        responder = make_responder(session, extend)
-        if not arguments.foreign:
-            responder.quick = partial(quick_answer, session)
-        return responder
+        return make_responder(start_session(registry, arguments), extend)
 
     try:
         return serve_at("ggp engine", arguments.bind, make)

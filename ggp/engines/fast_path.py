@@ -1,4 +1,4 @@
-"""Plays of a match, and lists of legal moves, answered by the core itself; everything else is left to the general way.
+"""Input of an engine on stdin: plays of a match are answered by the core itself, everything else is handed on.
 
 `ggp-play` is inside each ply of every match, and `ggp-legal_moves` in those of a bot that asks an engine; the way
 through Python costs twice as much as all the rest of the engine. What the core is not sure of, a wrong colour or an
@@ -14,7 +14,7 @@ from ggp.protocol.transports.pipe import CHUNK
 
 
 def next_input(session: Session, stdin: int = 0, stdout: int = 1) -> bytes:
-    """The next bytes from `stdin` that the core has not answered, b"" for its end."""
+    """The next bytes from `stdin` that are not answered yet, b"" for its end; what the core answered is in the line."""
     line = session.line
     answer_plays = getattr(line.state, "answer_plays", None) if line else None
     if line is None or answer_plays is None:  # no game, or one without a core
@@ -22,14 +22,3 @@ def next_input(session: Session, stdin: int = 0, stdout: int = 1) -> bytes:
     data, plies = answer_plays(stdin, stdout, MAX_PLIES - len(line.plies))
     line.note(plies)
     return cast(bytes, data)
-
-
-def quick_answer(session: Session, data: bytes) -> bytes | None:
-    """The core's answer to these bytes, if they are one line that it answers."""
-    line = session.line
-    answer_line = getattr(line.state, "answer_line", None) if line else None
-    if line is None or answer_line is None or (found := answer_line(data, MAX_PLIES - len(line.plies))) is None:
-        return None
-    answer, plies = found
-    line.note(plies)
-    return cast(bytes, answer)

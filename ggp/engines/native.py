@@ -21,7 +21,6 @@ class CoreState(ABC, Generic[Core]):
     why_illegal: Callable[[str], str]
     legal_moves: Callable[[], list[str]]
     answer_plays: Callable[[int, int, int], tuple[bytes, list[tuple[int, str, str]]]]
-    answer_line: Callable[[bytes, int], tuple[bytes, list[tuple[int, str, str]]] | None]
     hash: Callable[[], int]
     perft: Callable[[int], int]
     captured: Callable[[], tuple[int, int]]
@@ -32,7 +31,6 @@ class CoreState(ABC, Generic[Core]):
         self.why_illegal = core.why_illegal
         self.legal_moves = core.legal_moves
         self.answer_plays = core.answer_plays
-        self.answer_line = core.answer_line
         self.hash = core.hash
         self.perft = core.perft
         self.captured = core.captured

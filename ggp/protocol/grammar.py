@@ -132,16 +132,12 @@ def format_reply(reply: Reply) -> bytes:
     Control characters are dropped from the text. Raises LocalProtocolError if it holds an empty line,
     which would end the answer too early.
     """
-    return format_answer(*reply)
-
-
-def format_answer(ok: bool, text: str, identity: int | None) -> bytes:
-    """The same of a Reply's parts."""
+    text = reply.text
     if not text.isprintable():
         text = text.translate(_CONTROL_TEXT)
         if "\n\n" in text or text.endswith("\n"):
             raise LocalProtocolError("an answer's text holds no empty line", code="empty-line")
-    head = ("=" if ok else "?") + ("" if identity is None else str(identity))
+    head = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
     return (f"{head} {text}\n\n" if text else f"{head}\n\n").encode("utf-8", "backslashreplace")
 
 

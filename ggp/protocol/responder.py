@@ -4,14 +4,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from ggp.protocol.errors import CommandFailed
-from ggp.protocol.grammar import CONTROL, MAX_LINE, CommandLine, format_answer, read_line
+from ggp.protocol.grammar import CONTROL, MAX_LINE, CommandLine, format_reply, read_line
+from ggp.protocol.messages import Reply
 
 Handler = Callable[[list[str]], str]
 Later = Callable[[], str | None]  # called again until it returns the text
 LateHandler = Callable[[list[str]], str | Later]
 
 _BLANK = CONTROL.decode() + " \t"
-_TOO_LONG = format_answer(False, "line too long", None)
+_TOO_LONG = format_reply(Reply(False, "line too long"))
 
 
 class Responder:
@@ -23,9 +24,6 @@ class Responder:
     list_commands quit` are answered here unless the table has its own; a success of `quit` closes in any case.
 
     A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
-
-    `quick`, if set, gets the bytes that came (see answer_now): it answers them if they are one short command, else it
-    returns None. It raises nothing.
 
     `report` is called with an exception that no handler should have raised; the peer reads
     `? internal error: …` and the session continues.
@@ -40,7 +38,6 @@ class Responder:
     ) -> None:
         self.closed = False  # quit was answered, or the input ended
         self.slow: frozenset[str] = frozenset()
-        self.quick: Callable[[bytes], bytes | None] | None = None
         self._held: CommandLine | None = None  # a slow command
         self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
         self._report = report
@@ -84,11 +81,7 @@ class Responder:
     def drop_held(self, reason: str) -> bytes:
         """Forget the slow command, which was answered elsewhere; else this refuses it."""
         held, self._held = self._held, None
-        return format_answer(False, reason, held[2] if held else None)
-
-    def answer_now(self, data: bytes) -> bytes | None:
-        """The answer to bytes as they came, by `quick`; None: they are to be received."""
-        return self.quick(data) if self.quick is not None and self.idle else None
+        return format_reply(Reply(False, reason, held[2] if held else None))
 
     def receive(self, data: bytes) -> None:
         """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
@@ -137,12 +130,12 @@ class Responder:
             return None
         handler = self._handlers.get(name)
         if handler is None:
-            return format_answer(False, "unknown command", identity)
+            return format_reply(Reply(False, "unknown command", identity))
         try:
             text = handler(arguments)
             if not isinstance(text, str):
                 return self._poll(text, identity)
-            answer = format_answer(True, text, identity)
+            answer = format_reply(Reply(True, text, identity))
         except Exception as error:
             return self._failure(error, identity)
         if name == "quit":
@@ -154,7 +147,7 @@ class Responder:
         try:
             text = later()
             if text is not None:
-                return format_answer(True, text, identity)
+                return format_reply(Reply(True, text, identity))
         except Exception as error:
             return self._failure(error, identity)
         self._later = later, identity
@@ -163,11 +156,11 @@ class Responder:
     def _failure(self, error: Exception, identity: int | None) -> bytes:
         """A bug of a handler must not end the session of its user."""
         if isinstance(error, CommandFailed):
-            return format_answer(False, _in_one_answer(str(error)), identity)
+            return format_reply(Reply(False, _in_one_answer(str(error)), identity))
         if self._report is not None:
             self._report(error)
         text = _in_one_answer(f"internal error: {type(error).__name__}: {error}")
-        return format_answer(False, text, identity)
+        return format_reply(Reply(False, text, identity))
 
     def _known_command(self, arguments: list[str]) -> str:
         return "true" if arguments and arguments[0] in self._handlers else "false"

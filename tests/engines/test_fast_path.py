@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,14 +11,11 @@ from pathlib import Path
 import pytest
 
 from ggp.engines import _core
-from ggp.engines.fast_path import next_input, quick_answer
-from ggp.engines.game import read_options
+from ggp.engines.fast_path import next_input
 from ggp.engines.registry import Registry
 from ggp.engines.service import make_responder
 from ggp.engines.session import Session
-from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import serve_stdio
-from ggp.protocol.transports.unix import UnixService
 
 STARTS = [
     "yugo size=3",
@@ -74,56 +70,27 @@ def in_memory(lines: list[str]) -> list[bytes]:
 
 
 class Served:
-    """A session served over pipes, or at a socket, in a thread, asked one line at a time, as a referee does.
+    """A session served over pipes in a thread, asked one line at a time, as a referee does."""
 
-    `fast`: plies that the core answered.
-    """
-
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self) -> None:
+        stdin, self.ask_end = os.pipe()
+        self.read_end, stdout = os.pipe()
         self.session = Session(Registry())
         self.fast = 0
-        self.stop = False
-        if path is None:
-            stdin, self.ask_end = os.pipe()
-            self.read_end, stdout = os.pipe()
-            self.thread = threading.Thread(target=self._serve_pipes, args=(stdin, stdout))
-        else:
-            service = UnixService(f"unix://{path}", self._responder)
-            with socket.socket(socket.AF_UNIX) as ours:
-                ours.connect(str(path))
-                self.ask_end, self.read_end = os.dup(ours.fileno()), os.dup(ours.fileno())
-            self.thread = threading.Thread(target=self._serve_socket, args=(service,))
-        self.thread.start()
 
-    def _played(self) -> int:
-        return len(self.session.line.plies) if self.session.line else 0
-
-    def _serve_pipes(self, stdin: int, stdout: int) -> None:
         def read() -> bytes:
-            before = self._played()
+            before = len(self.session.line.plies) if self.session.line else 0
             data = next_input(self.session, stdin, stdout)
-            self.fast += self._played() - before
+            self.fast += len(self.session.line.plies) - before if self.session.line else 0
             return data
 
-        serve_stdio(make_responder(self.session), stdin, stdout, read)
-        os.close(stdin)
-        os.close(stdout)
+        def serve() -> None:
+            serve_stdio(make_responder(self.session), stdin, stdout, read)
+            os.close(stdin)
+            os.close(stdout)
 
-    def _responder(self) -> Responder:
-        def quick(data: bytes) -> bytes | None:
-            before = self._played()
-            answer = quick_answer(self.session, data)
-            self.fast += self._played() - before
-            return answer
-
-        responder = make_responder(self.session)
-        responder.quick = quick
-        return responder
-
-    def _serve_socket(self, service: UnixService) -> None:
-        while not self.stop:
-            service.serve_some(0.01)
-        service.close()
+        self.thread = threading.Thread(target=serve)
+        self.thread.start()
 
     def ask(self, line: bytes) -> bytes:
         os.write(self.ask_end, line)
@@ -133,23 +100,17 @@ class Served:
         return answer
 
     def close(self) -> None:
-        self.stop = True
         os.close(self.ask_end)
         self.thread.join(10)
         os.close(self.read_end)
 
 
-def at(way: str, folder: Path) -> Served:
-    return Served(folder / "socket" if way == "socket" else None)
-
-
-@pytest.mark.parametrize("way", ["pipes", "socket"])
 @pytest.mark.parametrize("start", STARTS)
-def test_both_ways_answer_the_same(start: str, way: str, tmp_path: Path) -> None:
+def test_both_ways_answer_the_same(start: str) -> None:
     fast = 0
     for seed in range(30):
         lines = lines_of_a_game(start, random.Random(f"{start} {seed}"))
-        served = at(way, tmp_path)
+        served = Served()
         answers = [served.ask(line.encode("latin-1") + b"\n") for line in lines]
         served.close()
         assert answers == in_memory(lines)
@@ -185,18 +146,6 @@ def test_the_limit_ends_the_fast_path() -> None:
         os.close(descriptor)
 
 
-def test_the_core_answers_a_line_in_memory() -> None:
-    state = Registry().load("go").new(read_options(Registry().load("go"), ["size=5"]))
-    answer_line = vars(state)["answer_line"]
-    assert answer_line(b"7 ggp-play black A1\n", 0) is None  # no ply more may be played
-    played = b"=7 move=A1 phase=play to_play=white seat=2 ply=1\n\n"
-    assert answer_line(b"7 ggp-play black A1\n", 1) == (played, [(1, "black", "A1")])
-    listed, plies = answer_line(b"ggp-legal_moves\n", 0)
-    assert listed.startswith(b"= A2 ") and plies == []
-    for line in (b"", b"ggp-play white A1\n", b"ggp-play white B1", b"ggp-play white B1\nname\n", b"name\n"):
-        assert answer_line(line, 9) is None
-
-
 def test_a_controller_that_leaves_ends_the_fast_path() -> None:
     core = _core.Go(size=5)
     into, out = os.pipe(), os.pipe()
@@ -207,12 +156,11 @@ def test_a_controller_that_leaves_ends_the_fast_path() -> None:
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("way", ["pipes", "socket"])
-def test_a_turn_that_a_file_sets_is_used_by_one_play(tmp_path: Path, way: str) -> None:
+def test_a_turn_that_a_file_sets_is_used_by_one_play(tmp_path: Path) -> None:
     """Or it would be Black's again after a change of komi."""
     file = tmp_path / "turn.sgf"
     file.write_text("(;GM[1]FF[4]SZ[5];B[aa];PL[B])")
-    served = at(way, tmp_path)
+    served = Served()
     served.ask(b"ggp-new go size=5\n")
     assert served.ask(b"loadsgf %b\n" % bytes(file)) == b"=\n\n"
     assert b"to_play=black seat=1 ply=1" in served.ask(b"ggp-status\n")

@@ -60,7 +60,7 @@ Spoken speak(const S& state, const std::string& input, std::size_t limit = 1000)
     FastPath<S> fast_path(own, in.reading(), out.writing(), limit);
     const FastPathEnd end = fast_path.run();
     const std::string back = end == FastPathEnd::other_input ? std::string(fast_path.input) : "";
-    return {end, back, out.read_all(), std::to_string(own.hash()), fast_path.commands.played.size()};
+    return {end, back, out.read_all(), std::to_string(own.hash()), fast_path.played.size()};
 }
 
 // A legal move in each form, and what is none: answered exactly, or handed back with nothing changed.
@@ -119,7 +119,7 @@ void check_fast_path_interrupted(S state, const std::string& move) {
     out.close_reading();
     in.write("ggp-play " + std::string(name(state.to_play())) + " " + move + "\n");
     require(fast_path.run() == FastPathEnd::end_of_input, "a controller that left ends the fast_path");
-    require(fast_path.commands.played.size() == 1, "the ply was played all the same");
+    require(fast_path.played.size() == 1, "the ply was played all the same");
     std::signal(SIGPIPE, pipe_before);
 }
 

@@ -28,9 +28,9 @@ PATIENCE = 60.0  # seconds
 class ServedStream:
     """A UnixService in a thread of this process."""
 
-    def __init__(self, path: Path, sessions: int = 10, make: Callable[[], Responder] = make_responder) -> None:
+    def __init__(self, path: Path, sessions: int = 10) -> None:
         self.path = path
-        self.service = UnixService(f"unix://{path}", make, sessions)
+        self.service = UnixService(f"unix://{path}", make_responder, sessions)
         self._stop = False
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
@@ -121,56 +121,6 @@ def test_an_answer_for_which_there_is_no_room_is_sent_later(tmp_path: Path) -> N
         session.go_on(select.EPOLLOUT)
         assert (len(heard), peer.recv(100)) == (filled, b"= late\n\n")
     service.close()
-
-
-def test_quick_answers_come_in_order_and_wait_for_room(tmp_path: Path) -> None:
-    long = "x" * 50_000
-
-    def make() -> Responder:
-        responder = make_responder()
-        responder.quick = lambda data: f"= {long}\n\n".encode() if data == b"quick\n" else None
-        return responder
-
-    one = ServedStream(tmp_path / "socket", make=make)
-    with one.connect() as peer:
-        assert ask(peer, "quick") == f"= {long}\n\n"
-        peer.sendall(b"echo a\nquick\n")  # two lines: the second is no command of the table
-        assert read(peer, 2) == "= a\n\n? unknown command\n\n"
-        peer.sendall(b"ech")
-        time.sleep(0.05)
-        peer.sendall(b"o b\n")
-        assert read(peer, 1) == "= b\n\n"
-        for _ in range(20):  # nothing is read meanwhile: there is no room for all of it
-            peer.sendall(b"quick\n")
-            time.sleep(0.002)
-        said = read(peer, 1)
-        while said.count(long) + said.count("unknown") < 20 or not said.endswith("\n\n"):
-            said += peer.recv(1 << 20).decode()
-        assert ask(peer, "quick") == f"= {long}\n\n"
-    one.stop()
-
-
-def test_no_quick_answer_overtakes_a_session_that_waits_for_its_turn(tmp_path: Path) -> None:
-    def make() -> Responder:
-        responder = make_responder()
-        responder.quick = lambda data: b"= at once\n\n" if data == b"quick\n" else None
-        return responder
-
-    path = tmp_path / "socket"
-    service = UnixService(f"unix://{path}", make)
-    with contextlib.closing(service), socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
-        for peer in (one, other):
-            peer.settimeout(PATIENCE)
-            peer.connect(str(path))
-            service.serve_some(PATIENCE)
-        one.sendall(b"echo a\n")
-        other.sendall(b"quick\n")
-        while service.serve_some(0.1):
-            pass
-        assert (read(one, 1), read(other, 1)) == ("= a\n\n", "? unknown command\n\n")
-        other.sendall(b"quick\n")
-        service.serve_some(PATIENCE)
-        assert read(other, 1) == "= at once\n\n"
 
 
 def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:

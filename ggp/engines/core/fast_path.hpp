@@ -1,5 +1,5 @@
-// The hot path of an engine process: plays, and lists of legal moves, answered here for as long as nothing else comes. It
-// knows no game and no Python; whatever it is not sure of it hands back unread.
+// The hot path of an engine process: `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` read from a descriptor and answered on another, for
+// as long as nothing else comes. It knows no game and no Python; whatever it is not sure of it hands back unread.
 #pragma once
 #include <unistd.h>
 
@@ -20,22 +20,30 @@ struct Played {
 
 enum class FastPathEnd : std::uint8_t { other_input, end_of_input, interrupted };
 
-// `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves`, one line at a time, in memory.
+// One FastPath serves one state. `input` is what ended it: bytes for the general way of answering.
 template <GameState S>
-class PlainCommands {
+class FastPath {
 public:
     std::vector<Played> played;
-    std::string answer;
+    std::string_view input;
 
-    PlainCommands(S& state, std::size_t limit) : state_(state), limit_(limit) {}
+    FastPath(S& state, int in, int out, std::size_t limit) : state_(state), in_(in), out_(out), limit_(limit) {}
 
-    // Whether this is one whole line in its plainest form; then `answer` is set, and a ply is among those played.
-    bool obey(std::string_view line) { return play(line) || list(line); }
+    FastPathEnd run() {
+        for (;;) {
+            const ssize_t count = ::read(in_, buffer_, sizeof buffer_);
+            if (count < 0 && errno == EINTR) return FastPathEnd::interrupted;
+            if (count <= 0) return FastPathEnd::end_of_input;
+            input = std::string_view(buffer_, static_cast<std::size_t>(count));
+            if (!play(input) && !list(input)) return FastPathEnd::other_input;
+            if (!write_answer()) return FastPathEnd::end_of_input;  // the controller left
+        }
+    }
 
 private:
     static constexpr std::size_t longest_move = 128, longest_id = 9;
 
-    // A legal move of the side to play.
+    // One whole line in its plainest form, a legal move of the side to play: then it is played and answer_ is set.
     bool play(std::string_view line) {
         if (played.size() >= limit_ || state_.phase() == Phase::over) return false;
         const std::string_view id = take_id(line);
@@ -56,12 +64,13 @@ private:
         return true;
     }
 
+    // `ggp-legal_moves`, alone in its line: then answer_ is set.
     bool list(std::string_view line) {
         const std::string_view id = take_id(line);
         if (line != "ggp-legal_moves\n") return false;
-        answer.assign("=").append(id);
-        for (const auto move : state_.legal_moves()) answer.append(1, ' ').append(state_.text(move));
-        answer.append("\n\n");
+        answer_.assign("=").append(id);
+        for (const auto move : state_.legal_moves()) answer_.append(1, ' ').append(state_.text(move));
+        answer_.append("\n\n");
         return true;
     }
 
@@ -82,53 +91,30 @@ private:
     }
 
     void set_answer(std::string_view id) {
-        answer.assign("=").append(id).append(" move=").append(played.back().move).append(" phase=");
-        answer.append(name(state_.phase())).append(" to_play=").append(name(state_.to_play()));
-        answer.append(" seat=").append(std::to_string(state_.seat()));
-        answer.append(" ply=").append(std::to_string(state_.ply()));
+        answer_.assign("=").append(id).append(" move=").append(played.back().move).append(" phase=");
+        answer_.append(name(state_.phase())).append(" to_play=").append(name(state_.to_play()));
+        answer_.append(" seat=").append(std::to_string(state_.seat()));
+        answer_.append(" ply=").append(std::to_string(state_.ply()));
         if (state_.phase() == Phase::over) {
-            answer.append(" result=").append(state_.result());
-            answer.append(" winner=").append(std::to_string(state_.winner()));
+            answer_.append(" result=").append(state_.result());
+            answer_.append(" winner=").append(std::to_string(state_.winner()));
         }
-        answer.append("\n\n");
+        answer_.append("\n\n");
     }
 
-    S& state_;
-    std::size_t limit_;
-};
-
-// One FastPath serves one state. `input` is what ended it: bytes for the general way of answering.
-template <GameState S>
-class FastPath {
-public:
-    PlainCommands<S> commands;
-    std::string_view input;
-
-    FastPath(S& state, int in, int out, std::size_t limit) : commands(state, limit), in_(in), out_(out) {}
-
-    FastPathEnd run() {
-        for (;;) {
-            const ssize_t count = ::read(in_, buffer_, sizeof buffer_);
-            if (count < 0 && errno == EINTR) return FastPathEnd::interrupted;
-            if (count <= 0) return FastPathEnd::end_of_input;
-            input = std::string_view(buffer_, static_cast<std::size_t>(count));
-            if (!commands.obey(input)) return FastPathEnd::other_input;
-            if (!write_answer()) return FastPathEnd::end_of_input;  // the controller left
-        }
-    }
-
-private:
     bool write_answer() const {
-        const std::string& answer = commands.answer;
-        for (std::size_t done = 0; done < answer.size();) {
-            const ssize_t count = ::write(out_, answer.data() + done, answer.size() - done);
+        for (std::size_t done = 0; done < answer_.size();) {
+            const ssize_t count = ::write(out_, answer_.data() + done, answer_.size() - done);
             if (count > 0) done += static_cast<std::size_t>(count);
             else if (errno != EINTR) return false;
         }
         return true;
     }
 
+    S& state_;
     int in_, out_;
+    std::size_t limit_;
+    std::string answer_;
     char buffer_[65536];
 };
 

@@ -171,12 +171,7 @@ class _StreamSession:
                 if not self.send(self._unsent):
                     return
             elif not self._turns.busy(self):
-                data = self.peer.recv(CHUNK)
-                # At once only where no other session waits for its turn.
-                if not self._turns.ready and (answer := self.responder.answer_now(data)) is not None:
-                    self.send(answer)
-                    return
-                self.responder.receive(data)
+                self.responder.receive(self.peer.recv(CHUNK))
             elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the peer has gone
                 self._ended.append(self)
                 return

@@ -175,20 +175,6 @@ void play_out(S& state, std::uint64_t seed, std::string_view policy) {
     ggp::play_out(state, rng, policy_named(policy));
 }
 
-inline nb::tuple as_tuple(const Played& ply) {
-    return nb::make_tuple(ply.seat, ggp::name(ply.colour), ascii(ply.move));
-}
-
-// (the answer to one line, the plies that it played: one or none); None where the general way has to answer.
-template <GameState S>
-nb::object answer_line(S& state, const nb::bytes& line, std::size_t limit) {
-    PlainCommands<S> commands(state, limit);
-    if (!commands.obey({line.c_str(), line.size()})) return nb::none();
-    nb::list plies;
-    for (const Played& ply : commands.played) plies.append(as_tuple(ply));
-    return nb::make_tuple(nb::bytes(commands.answer.data(), commands.answer.size()), plies);
-}
-
 // (the input that ended it, b"" for its end; the plies played: seat, colour, move). A signal ends it.
 template <GameState S>
 nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
@@ -200,7 +186,8 @@ nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
     } while (end == FastPathEnd::interrupted && PyErr_CheckSignals() == 0);
     if (end == FastPathEnd::interrupted) throw nb::python_error();
     nb::list plies;
-    for (const Played& ply : fast_path->commands.played) plies.append(as_tuple(ply));
+    for (const auto& [seat, colour, move] : fast_path->played)
+        plies.append(nb::make_tuple(seat, ggp::name(colour), ascii(move)));
     const std::string_view input = end == FastPathEnd::end_of_input ? "" : fast_path->input;
     return nb::make_tuple(nb::bytes(input.data(), input.size()), plies);
 }
@@ -230,9 +217,6 @@ nb::class_<S> bind_game(nb::module_& module, const char* title) {
         .def("answer_plays", &answer_plays<S>, "stdin"_a, "stdout"_a, "limit"_a,
              nb::sig("def answer_plays(self, stdin: int, stdout: int, limit: int) -> "
                      "tuple[bytes, list[tuple[int, str, str]]]"))
-        .def("answer_line", &answer_line<S>, "line"_a, "limit"_a,
-             nb::sig("def answer_line(self, line: bytes, limit: int) -> "
-                     "tuple[bytes, list[tuple[int, str, str]]] | None"))
         .def("legal_moves", &legal_moves<S>, nb::sig("def legal_moves(self) -> list[str]"))
         .def("hash", &S::hash)
         .def("copy", [](const S& s) { return S(s); })
