@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, or_, select
 
 from ggp.protocol.records import MatchStarted, MatchSummary, RecordError, read_summary
 from ggp.referee.play.outcome import Termination
@@ -47,6 +47,8 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
         found.matches += len(page)
         progress(found.matches, total)
     found.lines += _strays(connection, found)
+    if repair:
+        _refuse_lost(connection)
     if repair and wrong:
         values: dict[str, Any] = {name: bindparam(f"true_{name}") for name in _FACTS}
         connection.execute(games.update().where(games.c.id == bindparam("match")).values(values), wrong)
@@ -54,6 +56,17 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
     if repair:
         refresh(connection)
     return found
+
+
+def _refuse_lost(connection: Connection) -> None:
+    """Raise StoreError for a match whose pool or bot is gone: no count of it can be stored."""
+    of_bot = (games.c[seat].not_in(select(versions.c.id)) for seat in ("first", "second"))
+    lost = or_(games.c.pool.not_in(select(pools.c.id)), *of_bot)
+    key = connection.execute(select(games.c.key).where(lost).limit(1)).scalar()
+    if key is not None:
+        raise StoreError(
+            f"the store is damaged (the pool or a bot of {key} is gone): restore a copy of it", code="store-damaged"
+        )
 
 
 class _Known(NamedTuple):

@@ -158,6 +158,8 @@ def test_a_match_whose_pool_or_bot_is_gone_is_reported(tmp_path: Path, damage: s
         other.commit()
         other.close()
         found = store.check()
+        with raises(StoreError, "store-damaged"):
+            store.repair()
     assert any(said.endswith(line) for said in found.lines) and found.beyond
 
 
