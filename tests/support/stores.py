@@ -139,6 +139,11 @@ def scores(meetings: Iterable[PairScore]) -> dict[int, BotScore]:
     return found
 
 
+def meetings_in(columns: Sequence[str]) -> list[tuple[int, ...]]:
+    """The values of each meeting in what `Store.meeting_counts` gives, rising."""
+    return sorted(zip(*([int(value) for value in values.split(",")] for values in columns), strict=True))
+
+
 def by_id(ratings: Ratings) -> dict[int, Standing]:
     """Every version's standing, best first."""
     return {int(standing.name): standing for standing in ratings.standings()}

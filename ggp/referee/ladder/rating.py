@@ -1,7 +1,6 @@
 """Ratings of the versions in a pool from its stored results. Loads numpy: standings that are stored do without."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from operator import attrgetter
 
 import numpy as np
@@ -25,11 +24,12 @@ class ResultsTable:
         self._fresh: list[PairScore] = []
 
     @classmethod
-    def of(cls, counts: Sequence[tuple[int, ...]]) -> "ResultsTable":
+    def of(cls, counts: Sequence[str]) -> "ResultsTable":
         """From the values of meetings, as the store's `meeting_counts` gives them."""
-        made, width = cls(), len(_COLUMNS)
-        values = np.fromiter(chain.from_iterable(counts), np.int64, width * len(counts))
-        made._rows = _merged(values.reshape(-1, width))
+        made = cls()
+        if counts:
+            columns = [np.fromstring(values, np.int64, sep=",") for values in counts]
+            made._rows = _merged(np.stack(columns, axis=1))
         return made
 
     def add(self, meetings: Iterable[PairScore]) -> None:

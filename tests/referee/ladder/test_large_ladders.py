@@ -17,7 +17,7 @@ from ggp.referee.ratings.ratings import KeptRatings, Ratings
 from ggp.referee.store.model import FitRow, GameRow, Pairing, PairScore, PoolEntry, StoredFit
 from ggp.referee.web.pages import render
 from tests.support.schedule_runs import seats_of
-from tests.support.stores import Filled, ladder, match
+from tests.support.stores import Filled, ladder, match, meetings_in
 
 BOTS = ["ann", "bob", "cat", "dan", "eve"]
 ENDINGS = [
@@ -148,9 +148,10 @@ def test_standings_say_the_same_with_and_without_kept_ratings(filled: Filled) ->
 def test_the_numbers_of_meetings_are_those_of_the_meetings(filled: Filled) -> None:
     pool = filled.pools["fast"]
     meetings, counts = filled.store.meetings(pool), filled.store.meeting_counts(pool)
-    assert counts == [astuple(met) for met in meetings] and len(counts) > 5
+    assert meetings_in(counts) == [astuple(met) for met in meetings] and len(meetings) > 5
     assert (ResultsTable.of(counts).rows == ResultsTable(meetings).rows).all()
-    assert (ResultsTable.of(counts[::-1]).rows == ResultsTable(meetings).rows).all()
+    backward = [",".join(values.split(",")[::-1]) for values in counts]
+    assert (ResultsTable.of(backward).rows == ResultsTable(meetings).rows).all()
     assert ResultsTable.of([]).rows.shape == ResultsTable([]).rows.shape
     assert filled.store.meeting_counts(pool + 1) == []
 
