@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from ggp.protocol.entry_points import version
-from tests.bench import core_search, runners
+from tests.bench import core_search, lobby, runners
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "explanation" / "performance.md"
@@ -36,7 +36,8 @@ class Ratio:
 
 PIPE, LOOP = "yardstick: round trip of a pipe, one core", "yardstick: a million additions in Python"
 _OURS = "ggp match, go 9x9: a ply"
-_LOBBY = "lobby: 1000 bots with keys, 100 spectators, 500 moves/s: a ply, processor of the lobby"
+_LOBBY = "lobby: 1000 bots with keys, 100 spectators, {} moves/s: a ply, processor of the lobby"
+_RELAY = "relay: 1000 bots with keys, {} moves/s: a ply, processor of the relay"
 _MILLION = "1000 bots, 1,000,000 games: "
 
 
@@ -99,7 +100,25 @@ RATIOS: tuple[Ratio, ...] = (
         "our go, as long as hex: a ply of ggp match",
         "≤ 1.6",
     ),
-    Ratio("a ply of the lobby, its processor, beside a pipe's round trip", "lobby", _LOBBY, PIPE, "≤ 75"),
+    *(
+        Ratio(
+            f"a ply of the lobby at {rate} moves/s, its processor, beside a pipe's round trip",
+            "lobby",
+            _LOBBY.format(rate),
+            PIPE,
+            "≤ 75",
+        )
+        for rate in lobby.RATES
+    ),
+    *(
+        Ratio(
+            f"… at {rate} moves/s, beside that of a relay, which only passes moves on",
+            "lobby",
+            _LOBBY.format(rate),
+            _RELAY.format(rate),
+        )
+        for rate in lobby.RATES
+    ),
     *_search(),
     Ratio(
         "two threads of `mcts` beside two processes",

@@ -9,7 +9,8 @@ has a lobby whose pages are visited meanwhile: the process that serves them has 
 
 What a ply takes of the processor is measured as a public server has it: bots with keys, and a hundred spectators, each
 of which follows one match after another. There the lobby and the process that serves spectators have one core,
-everything else, the engine too, the other.
+everything else, the engine too, the other. The same is measured of a relay (relay.py), which only passes moves on: so
+much ZeroMQ, its keys and the machine take of it.
 """
 
 import contextlib
@@ -79,6 +80,7 @@ def main(quick: bool = False) -> Rows:
             rows += watched(
                 Path(folder) / f"watched-{rate}", build(Path(folder), keys=True), bots, rate * bots // BOTS, seconds
             )
+            rows += relayed(Path(folder) / f"relayed-{rate}", bots, rate * bots // BOTS, seconds)
         for rate in RATES:
             rows += _playing(Path(folder) / str(rate), program, bots, rate * bots // BOTS, seconds)
         rows += _visited(Path(folder), program, bots, RATES[0] * bots // BOTS, seconds)
@@ -100,7 +102,7 @@ def build(place: Path, keys: bool = False) -> Path:
 
 def play(
     program: Path,
-    server: LobbyProcess,
+    url: str,
     bots: int,
     rate: float,
     seconds: float,
@@ -110,7 +112,7 @@ def play(
 ) -> dict[str, Any]:
     """What the bots say of so many moves a second; `before` are words before their command line. `processes`: whose
     processor time is measured meanwhile, a value of its own in µs a ply."""
-    port = str(urlsplit(server.url).port)
+    port = str(urlsplit(url).port)
     command = [*before, str(program), port, str(bots), str(rate), str(seconds), *([str(keys)] if keys else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as bots_process:
         assert bots_process.stdout
@@ -137,11 +139,7 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
     names = [f"bot-{number:04d}" for number in range(bots)]
     pairs = {name: new_pair() for name in names}
     with _serving(folder, 1, pairs, watch="tcp://0.0.0.0:*") as (server, server_key):
-        keys = folder / "keys"
-        keys.write_bytes(
-            z85.decode(server_key)
-            + b"".join(z85.decode(pair.public) + z85.decode(pair.secret) for pair in pairs.values())
-        )
+        keys = _keys_of_bots(folder, server_key, list(pairs.values()))
         (url,) = [one["url"] for one in server.wait_for("spectators", 1, word="open")]
         cores = sorted(os.sched_getaffinity(0))
         engine, spectators = server.pids("--bind")[0], server.pids("ggp.referee.lobby.spectator_process")[0]
@@ -152,7 +150,7 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
         with Watching(url.replace("0.0.0.0", "127.0.0.1"), server_key, cores[-1]) as watching:
             said = play(
                 program,
-                server,
+                server.url,
                 bots,
                 rate,
                 seconds,
@@ -175,6 +173,40 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
         (f"{name}: bots' own time", said["busy"] * 100, "%"),
         (f"{name}: events that spectators saw", seen, "events/s"),
     ]
+
+
+def relayed(folder: Path, bots: int, rate: int, seconds: float) -> Rows:
+    """A relay in the lobby's place."""
+    folder.mkdir()
+    own, cores = new_pair(), sorted(os.sched_getaffinity(0))
+    keys = _keys_of_bots(folder, own.public, [new_pair() for _ in range(bots)])
+    command = [sys.executable, "-m", "tests.bench.relay", own.secret, own.public]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as relay:
+        try:
+            assert relay.stdout
+            url = relay.stdout.readline().strip()
+            pin(relay.pid, cores[0])
+            before = ("taskset", "-c", str(cores[-1]))
+            said = play(
+                build(folder, keys=True), url, bots, rate, seconds, *before, keys=keys, processes={"relay": relay.pid}
+            )
+        finally:
+            relay.kill()
+    name = f"relay: {bots} bots with keys, {rate} moves/s"
+    return [
+        (f"{name}: moves", said["moves"], "moves/s"),
+        (f"{name}: a ply, processor of the relay", said["relay"], "µs"),
+        (f"{name}: a move's way, half", said["p50"], "ms"),
+        (f"{name}: a move's way, 99 %", said["p99"], "ms"),
+    ]
+
+
+def _keys_of_bots(folder: Path, server_key: str, pairs: list[KeyPair]) -> Path:
+    """The file of keys that the bots read."""
+    keys = folder / "keys"
+    theirs = (z85.decode(pair.public) + z85.decode(pair.secret) for pair in pairs)
+    keys.write_bytes(z85.decode(server_key) + b"".join(theirs))
+    return keys
 
 
 def pin(pid: int, core: int) -> None:
@@ -298,7 +330,7 @@ def _play_apart(program: Path, server: LobbyProcess, bots: int, rate: int, secon
     for pid in server.pids():
         for thread in Path(f"/proc/{pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {cores[0]})
-    return play(program, server, bots, rate, seconds, "taskset", "-c", str(cores[-1]))
+    return play(program, server.url, bots, rate, seconds, "taskset", "-c", str(cores[-1]))
 
 
 def _visited(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:

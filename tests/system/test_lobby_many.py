@@ -13,7 +13,7 @@ def test_a_thousand_bots_play_at_once(tmp_path: Path) -> None:
     file = lobby_file(tmp_path, "hello = 600\ndrain = 0", "openings = 4", "600+60")
     file.write_text(file.read_text().replace("size=5", "size=9"))
     server = LobbyProcess(file)
-    said = play(build(tmp_path), server, BOTS, 1000, 30)
+    said = play(build(tmp_path), server.url, BOTS, 1000, 30)
     assert said["byes"] == 0 and said["moves"] > 0
     assert len(server.events("joined")) == BOTS
     games = [one for one in server.events("game") if one["word"] == "rules"]
