@@ -49,6 +49,15 @@ def _search() -> list[Ratio]:
     ]
 
 
+def _lobby() -> list[Ratio]:
+    found = []
+    for rate in lobby.RATES:
+        ply, what = _LOBBY.format(rate), f"a ply of the lobby at {rate:,} moves/s, its processor, beside"
+        found.append(Ratio(f"{what} a pipe's round trip", "lobby", ply, PIPE, "≤ 75"))
+        found.append(Ratio(f"{what} that of a relay", "lobby", ply, _RELAY.format(rate)))
+    return found
+
+
 RATIOS: tuple[Ratio, ...] = (
     Ratio(
         "a ply of fastchess, pinned by hand, beside ours", "runners", "fastchess, chess, by UCI: a ply", _OURS, "> 1"
@@ -100,25 +109,7 @@ RATIOS: tuple[Ratio, ...] = (
         "our go, as long as hex: a ply of ggp match",
         "≤ 1.6",
     ),
-    *(
-        Ratio(
-            f"a ply of the lobby at {rate} moves/s, its processor, beside a pipe's round trip",
-            "lobby",
-            _LOBBY.format(rate),
-            PIPE,
-            "≤ 75",
-        )
-        for rate in lobby.RATES
-    ),
-    *(
-        Ratio(
-            f"… at {rate} moves/s, beside that of a relay, which only passes moves on",
-            "lobby",
-            _LOBBY.format(rate),
-            _RELAY.format(rate),
-        )
-        for rate in lobby.RATES
-    ),
+    *_lobby(),
     *_search(),
     Ratio(
         "two threads of `mcts` beside two processes",
@@ -178,7 +169,8 @@ def _line(ratio: Ratio, found: Mapping[tuple[str, str], float]) -> str:
     if below is not None:
         quotient *= _SECONDS[above[1]] / (below[0] * _SECONDS[below[1]])
         measured = f"{_shown(above[0])} {above[1]} ÷ {_shown(below[0])} {below[1]}"
-    return f"| {ratio.what} | {quotient:.3g} | {ratio.aim} | {measured} | {_version()} |"
+    shown = f"{quotient:,.0f}" if quotient >= 1000 else f"{quotient:.3g}"
+    return f"| {ratio.what} | {shown} | {ratio.aim} | {measured} | {_version()} |"
 
 
 def _shown(figure: float) -> str:

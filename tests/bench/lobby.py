@@ -9,8 +9,7 @@ has a lobby whose pages are visited meanwhile: the process that serves them has 
 
 What a ply takes of the processor is measured as a public server has it: bots with keys, and a hundred spectators, each
 of which follows one match after another. There the lobby and the process that serves spectators have one core,
-everything else, the engine too, the other. The same is measured of a relay (relay.py), which only passes moves on: so
-much ZeroMQ, its keys and the machine take of it.
+everything else, the engine too, the other. The same is measured of a relay, which only passes moves on (relay.py).
 """
 
 import contextlib
@@ -76,11 +75,11 @@ def main(quick: bool = False) -> Rows:
     rows: Rows = []
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
+        with_keys = build(Path(folder), keys=True)
         for rate in RATES:
-            rows += watched(
-                Path(folder) / f"watched-{rate}", build(Path(folder), keys=True), bots, rate * bots // BOTS, seconds
-            )
-            rows += relayed(Path(folder) / f"relayed-{rate}", bots, rate * bots // BOTS, seconds)
+            asked = rate * bots // BOTS
+            rows += watched(Path(folder) / f"watched-{rate}", with_keys, bots, asked, seconds)
+            rows += relayed(Path(folder) / f"relayed-{rate}", with_keys, bots, asked, seconds)
         for rate in RATES:
             rows += _playing(Path(folder) / str(rate), program, bots, rate * bots // BOTS, seconds)
         rows += _visited(Path(folder), program, bots, RATES[0] * bots // BOTS, seconds)
@@ -175,7 +174,7 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
     ]
 
 
-def relayed(folder: Path, bots: int, rate: int, seconds: float) -> Rows:
+def relayed(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
     """A relay in the lobby's place."""
     folder.mkdir()
     own, cores = new_pair(), sorted(os.sched_getaffinity(0))
@@ -185,11 +184,10 @@ def relayed(folder: Path, bots: int, rate: int, seconds: float) -> Rows:
         try:
             assert relay.stdout
             url = relay.stdout.readline().strip()
+            assert url, "the relay has ended"
             pin(relay.pid, cores[0])
             before = ("taskset", "-c", str(cores[-1]))
-            said = play(
-                build(folder, keys=True), url, bots, rate, seconds, *before, keys=keys, processes={"relay": relay.pid}
-            )
+            said = play(program, url, bots, rate, seconds, *before, keys=keys, processes={"relay": relay.pid})
         finally:
             relay.kill()
     name = f"relay: {bots} bots with keys, {rate} moves/s"

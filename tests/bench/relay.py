@@ -1,13 +1,16 @@
-"""A lobby that does nothing but pass moves on, with keys: what ZeroMQ and the machine take of a ply.
+"""A program in the lobby's place that only passes moves on, with the same bots, keys and heartbeats.
 
-It has two bots play for each other's moves, whatever they are, until both pass: no rules, engine, clock, record,
-rating, spectator or limit. `python -m tests.bench.relay SECRET PUBLIC` listens at a free port, whose URL it prints.
+It asks two bots in turn for moves, whatever these are, until both pass: no rules, engine, records, ratings, limits or
+spectators, and the same `ggp-clock` with every move. It calls pyzmq for each message, where the lobby has a native
+module, and has no event loop. `python -m tests.bench.relay SECRET PUBLIC` listens at a free port, whose URL it prints.
 """
 
 import sys
 from dataclasses import dataclass
 
 import zmq
+
+from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
 
 _CLOCK = b"ggp-clock black=600000 white=600000"
 
@@ -28,6 +31,8 @@ def main(secret: str, public: str) -> None:
     router.setsockopt(zmq.CURVE_SERVER, 1)
     router.setsockopt(zmq.CURVE_SECRETKEY, secret.encode())
     router.setsockopt(zmq.CURVE_PUBLICKEY, public.encode())
+    router.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
+    router.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENCE_MS)
     router.setsockopt(zmq.BACKLOG, 1000)
     router.bind("tcp://127.0.0.1:*")
     print(bytes(router.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0"), flush=True)

@@ -25,7 +25,7 @@ class ResultsTable:
 
     @classmethod
     def of(cls, counts: Sequence[str]) -> "ResultsTable":
-        """From the values of meetings, as the store's `meeting_counts` gives them."""
+        """From the values of each field, as the store's `meeting_counts` gives them."""
         made = cls()
         if counts:
             columns = [np.fromstring(values, np.int64, sep=",") for values in counts]
