@@ -169,12 +169,11 @@ def _line(ratio: Ratio, found: Mapping[tuple[str, str], float]) -> str:
     if below is not None:
         quotient *= _SECONDS[above[1]] / (below[0] * _SECONDS[below[1]])
         measured = f"{_shown(above[0])} {above[1]} ÷ {_shown(below[0])} {below[1]}"
-    shown = f"{quotient:,.0f}" if quotient >= 1000 else f"{quotient:.3g}"
-    return f"| {ratio.what} | {shown} | {ratio.aim} | {measured} | {_version()} |"
+    return f"| {ratio.what} | {_shown(quotient, 3)} | {ratio.aim} | {measured} | {_version()} |"
 
 
-def _shown(figure: float) -> str:
-    return f"{figure:,.0f}" if figure >= 1000 else f"{figure:.4g}"
+def _shown(figure: float, digits: int = 4) -> str:
+    return f"{figure:,.0f}" if figure >= 1000 else f"{figure:.{digits}g}"
 
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "1/s": 1.0}

@@ -105,13 +105,14 @@ def play(
     bots: int,
     rate: float,
     seconds: float,
-    *before: str,
+    core: int | None = None,
     keys: Path | None = None,
     processes: Mapping[str, int] = {},
 ) -> dict[str, Any]:
-    """What the bots say of so many moves a second; `before` are words before their command line. `processes`: whose
-    processor time is measured meanwhile, a value of its own in µs a ply."""
+    """What the bots say of so many moves a second; on this core, if one is given. `processes`: whose processor time is
+    measured meanwhile, a value of its own in µs a ply."""
     port = str(urlsplit(url).port)
+    before = [] if core is None else ["taskset", "-c", str(core)]
     command = [*before, str(program), port, str(bots), str(rate), str(seconds), *([str(keys)] if keys else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as bots_process:
         assert bots_process.stdout
@@ -153,9 +154,7 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
                 bots,
                 rate,
                 seconds,
-                "taskset",
-                "-c",
-                str(cores[-1]),
+                core=cores[-1],
                 keys=keys,
                 processes={"lobby": lobby, "engine": engine, "spectators": spectators},
             )
@@ -186,8 +185,7 @@ def relayed(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
             url = relay.stdout.readline().strip()
             assert url, "the relay has ended"
             pin(relay.pid, cores[0])
-            before = ("taskset", "-c", str(cores[-1]))
-            said = play(program, url, bots, rate, seconds, *before, keys=keys, processes={"relay": relay.pid})
+            said = play(program, url, bots, rate, seconds, cores[-1], keys, {"relay": relay.pid})
         finally:
             relay.kill()
     name = f"relay: {bots} bots with keys, {rate} moves/s"
@@ -326,9 +324,8 @@ def _play_apart(program: Path, server: LobbyProcess, bots: int, rate: int, secon
     """The server's processes on the first core, the bots on the last."""
     cores = sorted(os.sched_getaffinity(0))
     for pid in server.pids():
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), {cores[0]})
-    return play(program, server.url, bots, rate, seconds, "taskset", "-c", str(cores[-1]))
+        pin(pid, cores[0])
+    return play(program, server.url, bots, rate, seconds, cores[-1])
 
 
 def _visited(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
