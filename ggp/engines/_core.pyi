@@ -41,11 +41,14 @@ class _Position:
         """Plays a move; returns its canonical text. Raises IllegalMove and changes nothing."""
     def why_illegal(self, move: str) -> str:
         """The reason why `play(move)` would be refused; "" if it would not."""
-    def answer_plays(self, stdin: int, stdout: int, limit: int) -> tuple[bytes, list[tuple[int, str, str]]]:
-        """Answer `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` from a descriptor, until anything else comes or
-        `limit` moves were played.
+    def answer_plays(
+        self, source: int, sink: int, plies: int, commands: int
+    ) -> tuple[bytes | None, list[tuple[int, str, str]], bytes]:
+        """Answer `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` that are read from one descriptor on another,
+        until anything else comes or so many plies were played or commands answered.
 
-        Returns that input, which is not answered (b"": it ended), and the plies: seat, colour, canonical move.
+        Returns that input, which is not answered (b"": it ended; None: there is no more now, or so many commands were
+        answered); the plies: seat, colour, canonical move; and what `sink` had no room for.
         """
     def legal_moves(self) -> list[str]:
         """Every legal move, canonical, sorted bytewise; [] when over. "dead:" stands for every dead list."""

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ggp.engines.fast_path import next_input
 from ggp.engines.limits import SLOW
 from ggp.engines.registry import GameError, Registry
 from ggp.engines.service import Extend, make_responder
@@ -70,15 +69,12 @@ def main(argv: list[str]) -> int:
         if arguments.help:
             print(USAGE)
             return 0
-        stdout = _own_stdout() if arguments.foreign else None
+        stdout = _own_stdout() if arguments.foreign else 1
         registry, extend = find_games(arguments)
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
             return _serve_many(registry, arguments, extend)
-        if stdout is None:
-            serve_stdio(make_responder(session), read=lambda: next_input(session))
-        else:
-            serve_stdio(make_responder(session, extend), stdout=stdout)
+        serve_stdio(make_responder(session, extend), stdout=stdout)
     except UsageError as error:
         print(f"ggp engine: {error}", file=sys.stderr)
         return BAD_USAGE

@@ -20,7 +20,7 @@ class CoreState(ABC, Generic[Core]):
     play: Callable[[str], str]
     why_illegal: Callable[[str], str]
     legal_moves: Callable[[], list[str]]
-    answer_plays: Callable[[int, int, int], tuple[bytes, list[tuple[int, str, str]]]]
+    answer_plays: Callable[[int, int, int, int], tuple[bytes | None, list[tuple[int, str, str]], bytes]]
     hash: Callable[[], int]
     perft: Callable[[int], int]
     captured: Callable[[], tuple[int, int]]

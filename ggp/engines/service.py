@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ggp.engines import gogui, gtp, gtpgo, limits
+from ggp.engines.fast_path import make_fast_path
 from ggp.engines.game import IllegalMove, Policy, State
 from ggp.engines.history import GameHistory
 from ggp.engines.session import (
@@ -52,7 +53,10 @@ def make_responder(session: Session, extend: Extend | None = None) -> Responder:
     handlers.setdefault("version", lambda arguments: version("general-game-protocol"))
     handlers["list_commands"] = lambda arguments: "\n".join(known())
     handlers["known_command"] = lambda arguments: "true" if arguments and arguments[0] in known() else "false"
-    return Responder(NAME, "", handlers, report_on_stderr)
+    responder = Responder(NAME, "", handlers, report_on_stderr)
+    if extend is None:
+        responder.fast_path = make_fast_path(session)
+    return responder
 
 
 def engine_handlers(session: Session) -> dict[str, Handler]:

@@ -11,6 +11,11 @@ Handler = Callable[[list[str]], str]
 Later = Callable[[], str | None]  # called again until it returns the text
 LateHandler = Callable[[list[str]], str | Later]
 
+# `fast_path(source, sink, commands)` answers at most so many commands, which it reads from one descriptor, on another.
+# The input that it leaves to the Responder, b"" at its end, None if there is no more now or so many were answered; and
+# the part of an answer that `sink` had no room for. Raises OSError. It may be called while the Responder is idle.
+FastPath = Callable[[int, int, int], tuple[bytes | None, bytes]]
+
 _BLANK = CONTROL.decode() + " \t"
 _TOO_LONG = format_reply(Reply(False, "line too long"))
 
@@ -38,6 +43,7 @@ class Responder:
     ) -> None:
         self.closed = False  # quit was answered, or the input ended
         self.slow: frozenset[str] = frozenset()
+        self.fast_path: FastPath | None = None  # of a service that reads from descriptors
         self._held: CommandLine | None = None  # a slow command
         self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
         self._report = report

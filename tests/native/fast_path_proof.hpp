@@ -58,7 +58,7 @@ Spoken speak(const S& state, const std::string& input, std::size_t limit = 1000)
     in.write(input);
     in.close_writing();
     FastPath<S> fast_path(own, in.reading(), out.writing(), limit);
-    const FastPathEnd end = fast_path.run();
+    const FastPathEnd end = fast_path.run(1000);
     const std::string back = end == FastPathEnd::other_input ? std::string(fast_path.input) : "";
     return {end, back, out.read_all(), std::to_string(own.hash()), fast_path.played.size()};
 }
@@ -112,13 +112,13 @@ void check_fast_path_interrupted(S state, const std::string& move) {
     FastPath<S> fast_path(state, in.reading(), out.writing(), 10);
     const itimerval soon{{0, 2000}, {0, 2000}}, never{};  // again and again: the first may come before read() waits
     ::setitimer(ITIMER_REAL, &soon, nullptr);
-    const FastPathEnd end = fast_path.run();
+    const FastPathEnd end = fast_path.run(1000);
     ::setitimer(ITIMER_REAL, &never, nullptr);
     ::sigaction(SIGALRM, &before, nullptr);
     require(end == FastPathEnd::interrupted, "a signal interrupts the fast_path");
     out.close_reading();
     in.write("ggp-play " + std::string(name(state.to_play())) + " " + move + "\n");
-    require(fast_path.run() == FastPathEnd::end_of_input, "a controller that left ends the fast_path");
+    require(fast_path.run(1000) == FastPathEnd::end_of_input, "a controller that left ends the fast_path");
     require(fast_path.played.size() == 1, "the ply was played all the same");
     std::signal(SIGPIPE, pipe_before);
 }

@@ -1,5 +1,6 @@
-// The hot path of an engine process: `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` read from a descriptor and answered on another, for
-// as long as nothing else comes. It knows no game and no Python; whatever it is not sure of it hands back unread.
+// The hot path of an engine process: `[id] ggp-play COLOUR MOVE` and `[id] ggp-legal_moves` read from a descriptor and
+// answered on another, for as long as nothing else comes. It knows no game and no Python; whatever it is not sure of it
+// hands back unread.
 #pragma once
 #include <unistd.h>
 
@@ -18,26 +19,31 @@ struct Played {
     std::string move;
 };
 
-enum class FastPathEnd : std::uint8_t { other_input, end_of_input, interrupted };
+enum class FastPathEnd : std::uint8_t { other_input, end_of_input, nothing_now, interrupted };
 
-// One FastPath serves one state. `input` is what ended it: bytes for the general way of answering.
+// One FastPath serves one state. `input` is what ended it: bytes for the general way of answering. `unsent` is the part
+// of an answer for which a descriptor that does not block had no room.
 template <GameState S>
 class FastPath {
 public:
     std::vector<Played> played;
-    std::string_view input;
+    std::string_view input, unsent;
 
     FastPath(S& state, int in, int out, std::size_t limit) : state_(state), in_(in), out_(out), limit_(limit) {}
 
-    FastPathEnd run() {
-        for (;;) {
+    // Answers at most so many commands.
+    FastPathEnd run(std::size_t commands) {
+        for (; commands > 0; --commands) {
             const ssize_t count = ::read(in_, buffer_, sizeof buffer_);
             if (count < 0 && errno == EINTR) return FastPathEnd::interrupted;
+            if (count < 0 && errno == EAGAIN) break;
             if (count <= 0) return FastPathEnd::end_of_input;
             input = std::string_view(buffer_, static_cast<std::size_t>(count));
             if (!play(input) && !list(input)) return FastPathEnd::other_input;
             if (!write_answer()) return FastPathEnd::end_of_input;  // the controller left
+            if (!unsent.empty()) break;
         }
+        return FastPathEnd::nothing_now;
     }
 
 private:
@@ -102,11 +108,12 @@ private:
         answer_.append("\n\n");
     }
 
-    bool write_answer() const {
-        for (std::size_t done = 0; done < answer_.size();) {
-            const ssize_t count = ::write(out_, answer_.data() + done, answer_.size() - done);
-            if (count > 0) done += static_cast<std::size_t>(count);
-            else if (errno != EINTR) return false;
+    bool write_answer() {
+        for (unsent = answer_; !unsent.empty();) {
+            const ssize_t count = ::write(out_, unsent.data(), unsent.size());
+            if (count > 0) unsent.remove_prefix(static_cast<std::size_t>(count));
+            else if (errno == EAGAIN) break;
+            else if (errno != EINTR) return unsent = {}, false;
         }
         return true;
     }

@@ -196,17 +196,17 @@ class Pipe:
             self._broken = True  # it ended, or talks without end: the reader will find out which
 
 
-def serve_stdio(
-    responder: "Responder", stdin: int = 0, stdout: int = 1, read: Callable[[], bytes] | None = None
-) -> None:
-    """Answer stdin on stdout (descriptors) until `quit` or the end of input.
+def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None:
+    """Answer stdin on stdout (descriptors that block) until `quit` or the end of input.
 
-    Each answer is written before the next is worked out. `read` gives the next input instead of stdin itself; it is
-    asked whenever all input before has been answered and no line is half read, so it may answer some on its own.
+    Each answer is written before the next is worked out.
     """
-    receive, next_answer = responder.receive, responder.next_answer
+    receive, next_answer, fast_path = responder.receive, responder.next_answer, responder.fast_path
     while not responder.closed:
-        receive(read() if read is not None and responder.idle else os.read(stdin, CHUNK))
+        if fast_path is not None and responder.idle:
+            receive(fast_path(stdin, stdout, sys.maxsize)[0] or b"")
+        else:
+            receive(os.read(stdin, CHUNK))
         while (answer := next_answer()) is not None:
             try:
                 sent = os.write(stdout, answer)

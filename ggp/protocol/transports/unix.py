@@ -171,7 +171,8 @@ class _StreamSession:
                 if not self.send(self._unsent):
                     return
             elif not self._turns.busy(self):
-                self.responder.receive(self.peer.recv(CHUNK))
+                if not self._read():
+                    return
             elif mask & (select.EPOLLHUP | select.EPOLLERR):  # the peer has gone
                 self._ended.append(self)
                 return
@@ -187,6 +188,20 @@ class _StreamSession:
             self._ended.append(self)
         else:
             self._turns.add(self)
+
+    def _read(self) -> bool:
+        """Whether the responder has received something. Raises OSError."""
+        responder, peer = self.responder, self.peer
+        if responder.fast_path is None or not responder.idle:
+            responder.receive(peer.recv(CHUNK))
+            return True
+        descriptor = peer.fileno()
+        data, self._unsent = responder.fast_path(descriptor, descriptor, 1)  # others have their turn then
+        if self._unsent:
+            self._want(select.EPOLLOUT)
+        if data is not None:
+            responder.receive(data)
+        return data is not None
 
     def send(self, answer: bytes) -> bool:
         """See turns.Session."""

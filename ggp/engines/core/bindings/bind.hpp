@@ -175,21 +175,24 @@ void play_out(S& state, std::uint64_t seed, std::string_view policy) {
     ggp::play_out(state, rng, policy_named(policy));
 }
 
-// (the input that ended it, b"" for its end; the plies played: seat, colour, move). A signal ends it.
+// (the input that ended it, b"" for its end, None: there is no more now, or `commands` were answered; the plies played:
+// seat, colour, move; the part of an answer that was not sent). A signal ends it.
 template <GameState S>
-nb::tuple answer_plays(S& state, int in, int out, std::size_t limit) {
-    const auto fast_path = std::make_unique<FastPath<S>>(state, in, out, limit);
+nb::tuple answer_plays(S& state, int in, int out, std::size_t plies, std::size_t commands) {
+    const auto fast_path = std::make_unique<FastPath<S>>(state, in, out, plies);
     FastPathEnd end;
     do {
         const nb::gil_scoped_release released;
-        end = fast_path->run();
+        end = fast_path->run(commands);
     } while (end == FastPathEnd::interrupted && PyErr_CheckSignals() == 0);
     if (end == FastPathEnd::interrupted) throw nb::python_error();
-    nb::list plies;
+    nb::list played;
     for (const auto& [seat, colour, move] : fast_path->played)
-        plies.append(nb::make_tuple(seat, ggp::name(colour), ascii(move)));
-    const std::string_view input = end == FastPathEnd::end_of_input ? "" : fast_path->input;
-    return nb::make_tuple(nb::bytes(input.data(), input.size()), plies);
+        played.append(nb::make_tuple(seat, ggp::name(colour), ascii(move)));
+    const auto bytes = [](std::string_view text) { return nb::bytes(text.data(), text.size()); };
+    const nb::object input = end == FastPathEnd::nothing_now ? nb::none()
+                             : nb::object(bytes(end == FastPathEnd::end_of_input ? "" : fast_path->input));
+    return nb::make_tuple(input, played, bytes(fast_path->unsent));
 }
 
 // What every game has. The games add their constructors and what is theirs alone.
@@ -214,9 +217,9 @@ nb::class_<S> bind_game(nb::module_& module, const char* title) {
                  return "";
              },
              "move"_a)
-        .def("answer_plays", &answer_plays<S>, "stdin"_a, "stdout"_a, "limit"_a,
-             nb::sig("def answer_plays(self, stdin: int, stdout: int, limit: int) -> "
-                     "tuple[bytes, list[tuple[int, str, str]]]"))
+        .def("answer_plays", &answer_plays<S>, "source"_a, "sink"_a, "plies"_a, "commands"_a,
+             nb::sig("def answer_plays(self, source: int, sink: int, plies: int, commands: int) -> "
+                     "tuple[bytes | None, list[tuple[int, str, str]], bytes]"))
         .def("legal_moves", &legal_moves<S>, nb::sig("def legal_moves(self) -> list[str]"))
         .def("hash", &S::hash)
         .def("copy", [](const S& s) { return S(s); })
