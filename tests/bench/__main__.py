@@ -9,6 +9,7 @@ import argparse
 import importlib
 import json
 import platform
+import signal
 import sys
 
 from rich.console import Console
@@ -79,4 +80,5 @@ def _print_table(machine: str, rows: list[tuple[str, float, str]]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what it has started ends with it
     sys.exit(main(sys.argv[1:]))
