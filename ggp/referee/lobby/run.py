@@ -44,9 +44,9 @@ from ggp.referee.store.store import Store
 
 QUEUE = 100  # messages for or from a bot
 _SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
-# A look at what 2,000 objects more there are takes a millisecond, one at thousands of bots takes a hundred: those are
-# no garbage, and little else outlives the first look.
-_GARBAGE = (2_000, 1_000, 10)
+# With a thousand bots a look at what 2,000 objects more there are takes 5 ms, because thousands of others are new in
+# each ply, and one at all objects a hundred. There is little garbage that only the collector finds.
+_GARBAGE = (20_000, 1_000, 10)
 
 
 def run_lobby(

@@ -158,14 +158,16 @@ class Sessions:
 
     def ready(self) -> list[ConnectedBot]:
         """The bots that can start a match now, within the limit of simultaneous matches of each owner."""
-        playing = Counter(one.identity.owner for one in self.bots.values() if one.playing)
+        bots = self.bots.values()
+        free = [bot for bot in bots if not bot.playing and bot.player and bot.line.route and not bot.leaving]
+        owners = {bot.identity.owner for bot in free}
+        playing = Counter(bot.identity.owner for bot in bots if bot.playing and bot.identity.owner in owners)
         ready = []
-        for bot in self.bots.values():
-            if bot.player and bot.line.route and not (bot.playing or bot.leaving):
-                owner = bot.identity.owner
-                playing[owner] += 1
-                if playing[owner] <= self._admission.limits(owner, self._defaults)["matches"]:
-                    ready.append(bot)
+        for bot in free:
+            owner = bot.identity.owner
+            playing[owner] += 1
+            if playing[owner] <= self._admission.limits(owner, self._defaults)["matches"]:
+                ready.append(bot)
         return ready
 
     def apply_backoff(self, bot: ConnectedBot) -> None:

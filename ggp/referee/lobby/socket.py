@@ -33,7 +33,7 @@ _BEATS = 64  # bytes of heartbeats a second, which are no messages
 _SKIPPED = 500  # frames at a time of a message that has too many
 _FLOOD_CHECK = 0.05  # seconds between checks for a flood
 _MEMORY_CHECK = 0.005  # seconds between checks of our memory, which take 10 µs each
-TURN = 0.001  # seconds of a check of all connections, until others in the loop have their turn
+TURN = 0.0003  # seconds of a check of all connections, until others in the loop have their turn
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
 _REMEMBERED = 10_000  # closed routes
 
