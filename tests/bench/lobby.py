@@ -230,7 +230,9 @@ class Watching:
         self._thread.join()
 
     def _watch(self) -> None:
-        os.sched_setaffinity(0, {self._core})  # the threads of the context, too
+        # The threads of the context, too. Spectators are elsewhere: here they must not keep engine and bots waiting.
+        os.sched_setaffinity(0, {self._core})
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         sockets = [self._connected(context) for _ in range(_SPECTATORS)]
         poller = zmq.Poller()
