@@ -6,23 +6,31 @@ illegal move among it, it leaves to ggp.engines.service.
 """
 
 import os
+from functools import cache
 
+from ggp.engines.game import Game
 from ggp.engines.history import MAX_PLIES
+from ggp.engines.native import CoreState
 from ggp.engines.session import Session
 from ggp.protocol.responder import FastPath
 from ggp.protocol.transports.pipe import CHUNK
 
 
 def make_fast_path(session: Session) -> FastPath:
-    """That of the session's game at each call; a game without a core answers nothing so."""
+    """A fast path for the session's games. Of games that are not ours it answers nothing: they may be ours but for a
+    rule, in Python."""
 
     def fast_path(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
         line = session.line
-        answer_plays = getattr(line.state, "answer_plays", None) if line else None
-        if line is None or answer_plays is None:
+        if line is None or not isinstance(line.state, CoreState) or not _is_ours(type(line.game)):
             return os.read(source, CHUNK), b""
-        data, plies, unsent = answer_plays(source, sink, MAX_PLIES - len(line.plies), commands)
+        data, plies, unsent = line.state.answer_plays(source, sink, MAX_PLIES - len(line.plies), commands)
         line.note(plies)
         return data, unsent
 
     return fast_path
+
+
+@cache
+def _is_ours(game: type[Game]) -> bool:
+    return game.__module__.startswith("ggp.engines.games.")

@@ -230,7 +230,7 @@ class Watching:
         self._thread.join()
 
     def _watch(self) -> None:
-        # The threads of the context, too. Spectators are elsewhere: here they must not keep engine and bots waiting.
+        # The threads of the context, too. Spectators are elsewhere: here they must not keep the bots waiting.
         os.sched_setaffinity(0, {self._core})
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
         context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()

@@ -1,26 +1,32 @@
 """The engine's hot path, in which the core answers plays itself, says exactly what the general way says, on stdin and
 in a service of many sessions."""
 
+import fcntl
 import os
 import random
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
 from ggp.engines import _core
+from ggp.engines.game import IllegalMove, Options
+from ggp.engines.games.go import Go, GoState
 from ggp.engines.registry import Registry
 from ggp.engines.service import make_responder
 from ggp.engines.session import Session
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import serve_stdio
 from ggp.protocol.transports.unix import UnixService
+from tests.support.cli import wait_until
 
+PATIENCE = 60  # seconds
 STARTS = [
     "yugo size=3",
     "yugo size=4 handicap=2 agreement=on",
@@ -74,20 +80,21 @@ def in_memory(lines: list[str]) -> list[bytes]:
 
 
 class Counted:
-    """The responder of a session, and how many plies its fast path played."""
+    """The responder of a session: how many plies its fast path played, and how often an answer did not fit."""
 
     def __init__(self) -> None:
         self.session = Session(Registry())
         self.responder = make_responder(self.session)
-        self.fast = 0
+        self.fast = self.unsent = 0
         fast_path = self.responder.fast_path
         assert fast_path is not None
 
         def counted(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
             before = len(self.session.line.plies) if self.session.line else 0
-            answered = fast_path(source, sink, commands)
+            data, unsent = fast_path(source, sink, commands)
             self.fast += len(self.session.line.plies) - before if self.session.line else 0
-            return answered
+            self.unsent += bool(unsent)
+            return data, unsent
 
         self.responder.fast_path = counted
 
@@ -121,7 +128,9 @@ class Served:
         os.write(self.ask_end, line)
         answer = b""
         while not answer.endswith(b"\n\n"):
-            answer += os.read(self.read_end, 65536)
+            some = os.read(self.read_end, 65536)
+            assert some, answer
+            answer += some
         return answer
 
     def close(self) -> None:
@@ -131,33 +140,43 @@ class Served:
 
 
 class ServedAtSocket:
-    """An Asked at a Unix stream socket, beside others."""
+    """An Asked at a Unix stream socket."""
 
     def __init__(self, path: Path) -> None:
         self.counted = Counted()
+        self._first: Responder | None = self.counted.responder
         self.service = UnixService(f"unix://{path}", self._make)
         self._stop = False
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
-        self.peer = socket.socket(socket.AF_UNIX)
-        self.peer.settimeout(60)
-        self.peer.connect(str(path))
+        self.path = path
+        self.peer = self.connect()
 
-    def ask(self, line: bytes) -> bytes:
-        self.peer.sendall(line)
+    def connect(self) -> socket.socket:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.settimeout(PATIENCE)
+        peer.connect(str(self.path))
+        return peer
+
+    def ask(self, line: bytes, peer: socket.socket | None = None) -> bytes:
+        peer = peer or self.peer
+        peer.sendall(line)
         answer = b""
         while not answer.endswith(b"\n\n"):
-            answer += self.peer.recv(65536)
+            some = peer.recv(65536)
+            assert some, answer
+            answer += some
         return answer
 
     def close(self) -> None:
         self.peer.close()
         self._stop = True
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         self.service.close()
 
     def _make(self) -> Responder:
-        return self.counted.responder
+        first, self._first = self._first, None
+        return first or make_responder(Session(Registry()))
 
     def _serve(self) -> None:
         while not self._stop:
@@ -178,41 +197,88 @@ def test_both_ways_answer_the_same(start: str, where: str, tmp_path: Path) -> No
     assert fast > 50  # or nothing was shown
 
 
-def test_a_session_answers_one_command_in_its_turn(tmp_path: Path) -> None:
-    """Or one that goes on asking would keep the others waiting."""
-    served = ServedAtSocket(tmp_path / "socket")
-    served.ask(b"ggp-new go size=19\n")
-    into, out = os.pipe(), os.pipe()
-    os.write(into[1], b"ggp-legal_moves\n")
-    os.set_blocking(into[0], False)
-    assert served.counted.responder.fast_path
-    assert served.counted.responder.fast_path(into[0], out[1], 1) == (None, b"")
-    assert os.read(out[0], 65536).startswith(b"= A1 ")
-    assert served.counted.responder.fast_path(into[0], out[1], 1) == (None, b"")  # there is nothing
-    for descriptor in (*into, *out):
-        os.close(descriptor)
-    served.close()
+def test_a_session_answers_so_many_commands_at_a_time() -> None:
+    """In a service that is one, or a session that goes on asking would keep the others waiting."""
+    session = Session(Registry())
+    session.new("go", ["size=3"])
+    fast_path = make_responder(session).fast_path
+    assert fast_path is not None
+    asking, answering = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read gives one line
+    with asking, answering:
+        answering.setblocking(False)
+        for _ in range(3):
+            asking.send(b"ggp-legal_moves\n")
+        answer = b"= A1 A2 A3 B1 B2 B3 C1 C2 C3 pass\n\n"
+        descriptor = answering.fileno()
+        assert fast_path(descriptor, descriptor, 1) == (None, b"")
+        assert asking.recv(100) == answer
+        assert fast_path(descriptor, descriptor, 9) == (None, b"")  # there are no more than two
+        assert [asking.recv(100), asking.recv(100)] == [answer, answer]
+        asking.send(b"name\n")
+        assert fast_path(descriptor, descriptor, 1) == (b"name\n", b"")
+        asking.close()
+        assert fast_path(descriptor, descriptor, 1) == (b"", b"")
 
 
-def test_a_deaf_peer_gets_every_answer_once_it_listens(tmp_path: Path) -> None:
-    """Its commands wait, one by one, and no other session does."""
+def test_a_deaf_peer_keeps_nobody_waiting_and_gets_every_answer_once_it_listens(tmp_path: Path) -> None:
     served = ServedAtSocket(tmp_path / "socket")
     served.ask(b"ggp-new go size=19\n")
     whole = served.ask(b"ggp-legal_moves\n")
     asked = 0
-    served.peer.settimeout(0.2)
-    try:
-        while True:  # until it is not read any more
-            served.peer.sendall(b"ggp-legal_moves\n")
-            asked += 1
-    except TimeoutError:
-        pass
-    served.peer.settimeout(60)
+    while not served.counted.unsent:  # each line is read before the next one is sent
+        served.peer.sendall(b"ggp-legal_moves\n")
+        asked += 1
+        wait_until(lambda: not _unread(served.peer) or bool(served.counted.unsent))
+    served.peer.sendall(b"5 ggp-play black A1\n")
+    with served.connect() as other:
+        assert served.ask(b"name\n", other) == b"= ggp-engine\n\n"
+        assert served.ask(b"ggp-new go size=5\n", other).startswith(b"= phase=play")
+        assert b"ply=1" in served.ask(b"ggp-play black A1\n", other)
+    assert _unread(served.peer)
     answers = b""
-    while len(answers) < asked * len(whole):
+    while not answers.endswith(b"ply=1\n\n"):
         answers += served.peer.recv(1 << 20)
-    assert asked > 100 and answers == whole * asked
+    assert answers == whole * asked + b"=5 move=A1 phase=play to_play=white seat=2 ply=1\n\n"
     served.close()
+
+
+def _unread(peer: socket.socket) -> int:
+    """Bytes that the other end has not read yet."""
+    return int.from_bytes(fcntl.ioctl(peer, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+
+
+@pytest.mark.parametrize("how", ["class", "wrapper"])
+def test_a_game_that_is_ours_but_for_a_rule_takes_the_general_way(how: str) -> None:
+    class Wrapper:
+        def __init__(self, state: GoState) -> None:
+            self._state = state
+
+        def play(self, move: str) -> str:
+            if move.lower() == "pass":
+                raise IllegalMove("no pass here")
+            return self._state.play(move)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._state, name)
+
+    class NoPass(GoState):
+        def __init__(self, core: _core.Go, komi: float) -> None:
+            super().__init__(core, komi)
+            self.play = Wrapper(GoState(core, komi)).play
+
+    class File(Go):
+        def new(self, options: Options) -> Any:
+            state = super().new(options)
+            return NoPass(state.core, 7.5) if how == "class" else Wrapper(state)
+
+    session = Session(Registry(File()))
+    session.new("go", ["size=3"])
+    fast_path = make_responder(session).fast_path
+    assert fast_path is not None
+    asking, answering = socket.socketpair()
+    with asking, answering:
+        asking.send(b"ggp-play black pass\n")
+        assert fast_path(answering.fileno(), answering.fileno(), 1) == (b"ggp-play black pass\n", b"")
 
 
 def test_pipelined_and_broken_lines_take_the_general_way() -> None:

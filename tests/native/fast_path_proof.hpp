@@ -1,5 +1,6 @@
 // The fast path of any game, spoken to through real pipes: what it answers and what it hands back.
 #pragma once
+#include <fcntl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -52,13 +53,13 @@ struct Spoken {
 };
 
 template <GameState S>
-Spoken speak(const S& state, const std::string& input, std::size_t limit = 1000) {
+Spoken speak(const S& state, const std::string& input, std::size_t limit = 1000, std::size_t commands = 1000) {
     S own = state;
     Pipe in, out;
     in.write(input);
     in.close_writing();
     FastPath<S> fast_path(own, in.reading(), out.writing(), limit);
-    const FastPathEnd end = fast_path.run(1000);
+    const FastPathEnd end = fast_path.run(commands);
     const std::string back = end == FastPathEnd::other_input ? std::string(fast_path.input) : "";
     return {end, back, out.read_all(), std::to_string(own.hash()), fast_path.played.size()};
 }
@@ -81,6 +82,8 @@ void check_fast_path(const S& state, const std::string& move) {
         if (!fits) continue;
         require(one.answer == "=" + id + status + "\n\n", "the fast_path answers " + one.answer);
         require(one.played == 1 && one.hash == std::to_string(after.hash()), "the fast_path keeps the ply");
+        const Spoken alone = speak(state, id + blank + "ggp-play " + colour + " " + move + "\n", 1000, 1);
+        require(alone.end == FastPathEnd::nothing_now && alone.answer == one.answer, "the fast_path answers one command");
         const Spoken list = speak(state, id + blank + "ggp-legal_moves\n");
         const std::string all = joined(legal_texts(state));
         require(list.answer == "=" + id + (all.empty() ? "" : " " + all) + "\n\n", "the fast_path lists the legal moves");
@@ -99,6 +102,23 @@ void check_fast_path(const S& state, const std::string& move) {
     require(speak(state, "").end == FastPathEnd::end_of_input, "end of input ends the fast_path");
     if (after.phase() == Phase::over)
         require(speak(after, play + move + "\n").end == FastPathEnd::other_input, "nothing is played after the end");
+}
+
+// Descriptors that do not block: nothing has come; there is no room for the answer, or for a part of it only.
+template <GameState S>
+void check_fast_path_without_room(S state, const std::string& move) {
+    Pipe in, out;
+    for (const int end : {in.reading(), out.writing()}) ::fcntl(end, F_SETFL, O_NONBLOCK);
+    FastPath<S> fast_path(state, in.reading(), out.writing(), 10);
+    require(fast_path.run(10) == FastPathEnd::nothing_now && fast_path.unsent.empty(), "nothing has come");
+    const std::string block(4096, '.');
+    std::size_t filled = 0;
+    for (ssize_t count; (count = ::write(out.writing(), block.data(), block.size())) > 0;)
+        filled += static_cast<std::size_t>(count);
+    in.write("ggp-play " + std::string(name(state.to_play())) + " " + move + "\n");
+    require(fast_path.run(10) == FastPathEnd::nothing_now && fast_path.played.size() == 1, "the ply was played");
+    require(fast_path.unsent.starts_with("= move=" + move) && fast_path.unsent.ends_with("\n\n"), "nothing was sent");
+    require(out.read_all().size() == filled, "the pipe holds what it held");
 }
 
 // A signal while it waits, and a controller that has left.

@@ -77,6 +77,7 @@ void prove_yugo(const Effort& effort) {
     check_handicap_and_agreement();
     check_refusals();
     check_fast_path_interrupted(Yugo(3, 0, 0, false), "A1");
+    check_fast_path_without_room(Yugo(3, 0, 0, false), "A1");
     walk_all(yugo_subject(), effort);
 }
 

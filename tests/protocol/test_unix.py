@@ -281,6 +281,63 @@ def test_a_slow_command_delays_no_session_and_ends_with_its_peer(tmp_path: Path)
     service.close()
 
 
+def test_the_end_of_a_session_is_not_that_of_the_next_one_with_its_descriptor(tmp_path: Path) -> None:
+    """The process of another session's slow command still has a copy of its socket."""
+    path = tmp_path / "socket"
+    service = UnixService(f"unix://{path}", make_responder, slow=frozenset({"sleep"}))
+
+    def connect() -> socket.socket:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.settimeout(PATIENCE)
+        peer.connect(str(path))
+        service.serve_some(PATIENCE)
+        return peer
+
+    with connect() as slow:
+        ended = connect()
+        before = set(service.sessions)
+        slow.sendall(b"sleep 1000\n")
+        while not service.turns.running:
+            service.serve_some(PATIENCE)
+        ended.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
+        ended.close()
+        while len(service.sessions) > 1:
+            service.serve_some(PATIENCE)
+        with connect() as other:
+            assert set(service.sessions) == before
+            other.sendall(b"sleep 0.1\n")
+            while len(service.sessions) > 1 and not select.select([other], [], [], 0)[0]:
+                service.serve_some(0.02)
+            assert other.recv(100) == b"=\n\n"
+    service.close()
+
+
+def test_a_bug_of_a_fast_path_ends_its_session_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made: list[Responder] = []
+
+    def fail(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
+        raise KeyError("a bug")
+
+    def make() -> Responder:
+        made.append(make_responder())
+        made[-1].fast_path = fail if len(made) == 1 else None
+        return made[-1]
+
+    service = UnixService(f"unix://{tmp_path}/socket", make)
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
+        for peer in (one, two):
+            peer.settimeout(PATIENCE)
+            peer.connect(f"{tmp_path}/socket")
+            service.serve_some(PATIENCE)
+            peer.sendall(b"echo here\n")
+            service.serve_some(PATIENCE)
+        with pytest.raises(ConnectionResetError):  # its command was never read
+            one.recv(100)
+        assert read(two, 1) == "= here\n\n"
+    assert "KeyError: 'a bug'" in capsys.readouterr().err
+    service.close()
+
+
 def test_a_peer_that_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     service = UnixService(f"unix://{path}", make_responder)

@@ -14,6 +14,7 @@ from typing import NoReturn
 from ggp.protocol.errors import AddressError
 from ggp.protocol.responder import Responder
 from ggp.protocol.safe_files import owner_only
+from ggp.protocol.transports.pipe import report_on_stderr
 from ggp.protocol.transports.signal_fd import Stopping
 from ggp.protocol.transports.turns import Turns
 
@@ -106,6 +107,8 @@ class UnixService:
                 turns.collect()
             elif (session := sessions.get(descriptor)) is not None:
                 session.go_on(mask)
+                if turns.ready:
+                    turns.step()
         if turns.ready:
             turns.step()
         while self._ended:
@@ -131,7 +134,8 @@ class UnixService:
         if self.sessions.pop(session.peer.fileno(), None) is None:
             return
         self.turns.forget(session)
-        session.peer.close()  # which takes it out of the poll, too
+        self._poll.unregister(session.peer)  # to close it is not enough: the process of a slow command has it, too
+        session.peer.close()
         if self._full:
             self._poll.register(self._listener, select.EPOLLIN)
             self._full = False
@@ -184,13 +188,17 @@ class _StreamSession:
         except OSError:
             self._ended.append(self)
             return
+        except Exception as error:  # a bug of the fast path, which ends no other session
+            report_on_stderr(error)
+            self._ended.append(self)
+            return
         if self.responder.closed:
             self._ended.append(self)
         else:
             self._turns.add(self)
 
     def _read(self) -> bool:
-        """Whether the responder has received something. Raises OSError."""
+        """Whether the responder has received something, which the fast path has not answered. Raises OSError."""
         responder, peer = self.responder, self.peer
         if responder.fast_path is None or not responder.idle:
             responder.receive(peer.recv(CHUNK))

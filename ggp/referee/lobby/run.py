@@ -44,8 +44,9 @@ from ggp.referee.store.store import Store
 
 QUEUE = 100  # messages for or from a bot
 _SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
-# With a thousand bots a look at what 2,000 objects more there are takes 5 ms, because thousands of others are new in
-# each ply, and one at all objects a hundred. There is little garbage that only the collector finds.
+# The collector looks at all objects that are new since its last look. With a thousand bots these are 10,000 more than
+# the threshold, because what a match waits with is new in each ply: a look takes 5 ms at a threshold of 2,000, 10 to 16
+# at 20,000, which is reached ten times less often. A look at all objects takes a hundred. There is little garbage.
 _GARBAGE = (20_000, 1_000, 10)
 
 

@@ -1,5 +1,6 @@
 // Go, as it is walked and fuzzed: under which options, with which texts.
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include "ggp/engines/core/go.hpp"
@@ -9,7 +10,9 @@ namespace ggp::native {
 
 // No pass, and no board that came back could be forbidden: nothing but board and side matters.
 inline bool go_is_plain(const Go& state) {
-    return state.phase() == Phase::play && state.captured() == std::pair(0, 0) && !state.last_move().empty();
+    const std::string board = state.board();
+    const auto stones = std::count_if(board.begin(), board.end(), [](char cell) { return cell == 'X' || cell == 'O'; });
+    return state.phase() == Phase::play && state.captured() == std::pair(0, 0) && stones == state.ply();
 }
 
 inline Subject<Go> go_subject() {
