@@ -220,7 +220,7 @@ def test_a_session_answers_so_many_commands_at_a_time() -> None:
         assert fast_path(descriptor, descriptor, 1) == (b"", b"")
 
 
-def test_a_deaf_peer_keeps_nobody_waiting_and_gets_every_answer_once_it_listens(tmp_path: Path) -> None:
+def test_a_peer_that_does_not_read_delays_no_session(tmp_path: Path) -> None:
     served = ServedAtSocket(tmp_path / "socket")
     served.ask(b"ggp-new go size=19\n")
     whole = served.ask(b"ggp-legal_moves\n")
