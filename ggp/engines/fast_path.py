@@ -8,7 +8,6 @@ illegal move among it, it leaves to ggp.engines.service.
 import os
 from functools import cache
 
-from ggp.engines.game import Game
 from ggp.engines.history import MAX_PLIES
 from ggp.engines.native import CoreState
 from ggp.engines.session import Session
@@ -17,12 +16,11 @@ from ggp.protocol.transports.pipe import CHUNK
 
 
 def make_fast_path(session: Session) -> FastPath:
-    """A fast path for the session's games. Of games that are not ours it answers nothing: they may be ours but for a
-    rule, in Python."""
+    """A fast path for the session's games. For games by others it answers nothing, also where they build on ours."""
 
     def fast_path(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
         line = session.line
-        if line is None or not isinstance(line.state, CoreState) or not _is_ours(type(line.game)):
+        if line is None or not isinstance(line.state, CoreState) or not _is_ours(type(line.game), type(line.state)):
             return os.read(source, CHUNK), b""
         data, plies, unsent = line.state.answer_plays(source, sink, MAX_PLIES - len(line.plies), commands)
         line.note(plies)
@@ -32,5 +30,5 @@ def make_fast_path(session: Session) -> FastPath:
 
 
 @cache
-def _is_ours(game: type[Game]) -> bool:
-    return game.__module__.startswith("ggp.engines.games.")
+def _is_ours(*types: type) -> bool:
+    return all(one.__module__.startswith("ggp.engines.games.") for one in types)

@@ -172,6 +172,7 @@ class ServedAtSocket:
         self.peer.close()
         self._stop = True
         self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
         self.service.close()
 
     def _make(self) -> Responder:
@@ -237,7 +238,9 @@ def test_a_peer_that_does_not_read_delays_no_session(tmp_path: Path) -> None:
     assert _unread(served.peer)
     answers = b""
     while not answers.endswith(b"ply=1\n\n"):
-        answers += served.peer.recv(1 << 20)
+        some = served.peer.recv(1 << 20)
+        assert some, answers[-100:]
+        answers += some
     assert answers == whole * asked + b"=5 move=A1 phase=play to_play=white seat=2 ply=1\n\n"
     served.close()
 
@@ -247,7 +250,7 @@ def _unread(peer: socket.socket) -> int:
     return int.from_bytes(fcntl.ioctl(peer, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
-@pytest.mark.parametrize("how", ["class", "wrapper"])
+@pytest.mark.parametrize("how", ["class", "wrapper", "patched game"])
 def test_a_game_that_is_ours_but_for_a_rule_takes_the_general_way(how: str) -> None:
     class Wrapper:
         def __init__(self, state: GoState) -> None:
@@ -269,9 +272,13 @@ def test_a_game_that_is_ours_but_for_a_rule_takes_the_general_way(how: str) -> N
     class File(Go):
         def new(self, options: Options) -> Any:
             state = super().new(options)
-            return NoPass(state.core, 7.5) if how == "class" else Wrapper(state)
+            return Wrapper(state) if how == "wrapper" else NoPass(state.core, 7.5)
 
-    session = Session(Registry(File()))
+    game: Go = File()
+    if how == "patched game":
+        game = Go()
+        game.new = File().new  # type: ignore[method-assign]
+    session = Session(Registry(game))
     session.new("go", ["size=3"])
     fast_path = make_responder(session).fast_path
     assert fast_path is not None

@@ -298,17 +298,40 @@ def test_the_end_of_a_session_is_not_that_of_the_next_one_with_its_descriptor(tm
         before = set(service.sessions)
         slow.sendall(b"sleep 1000\n")
         while not service.turns.running:
-            service.serve_some(PATIENCE)
-        ended.shutdown(socket.SHUT_RDWR)  # closing it would leave the copy that the child process has
-        ended.close()
+            assert service.serve_some(PATIENCE)
+        ended.sendall(b"quit\n")
         while len(service.sessions) > 1:
-            service.serve_some(PATIENCE)
+            assert service.serve_some(PATIENCE)
+        assert ended.recv(100) == b"=\n\n" and ended.recv(100) == b""  # the peer is told
+        ended.close()
         with connect() as other:
             assert set(service.sessions) == before
             other.sendall(b"sleep 0.1\n")
             while len(service.sessions) > 1 and not select.select([other], [], [], 0)[0]:
                 service.serve_some(0.02)
             assert other.recv(100) == b"=\n\n"
+    service.close()
+
+
+def test_sessions_without_a_fast_path_are_answered_among_those_that_have_one(tmp_path: Path) -> None:
+    def fast(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
+        os.write(sink, b"= %b\n" % os.read(source, 100))
+        return None, b""
+
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
+    with contextlib.ExitStack() as stack:
+        peers = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(6)]
+        for peer in peers:
+            peer.settimeout(PATIENCE)
+            peer.connect(f"{tmp_path}/socket")
+            service.serve_some(PATIENCE)
+        for session in list(service.sessions.values())[:3]:
+            session.responder.fast_path = fast
+        for peer in peers:
+            peer.sendall(b"echo here\n")
+        service.serve_some(PATIENCE)
+        answered = select.select(peers, [], [], 0)[0]
+        assert answered == peers
     service.close()
 
 

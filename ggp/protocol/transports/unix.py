@@ -4,6 +4,7 @@ For a program of this machine that asks often: a round trip takes a quarter of Z
 Every process that may write to the socket's file may connect.
 """
 
+import contextlib
 import re
 import select
 import socket
@@ -107,9 +108,9 @@ class UnixService:
                 turns.collect()
             elif (session := sessions.get(descriptor)) is not None:
                 session.go_on(mask)
-                if turns.ready:
+                if turns.ready:  # after each, or those that the fast path answers would be ahead of all others
                     turns.step()
-        if turns.ready:
+        if turns.ready and not events:
             turns.step()
         while self._ended:
             self._end(self._ended.pop())
@@ -134,7 +135,10 @@ class UnixService:
         if self.sessions.pop(session.peer.fileno(), None) is None:
             return
         self.turns.forget(session)
-        self._poll.unregister(session.peer)  # to close it is not enough: the process of a slow command has it, too
+        # To close it is not enough: the process of another session's slow command has it, too.
+        self._poll.unregister(session.peer)
+        with contextlib.suppress(OSError):
+            session.peer.shutdown(socket.SHUT_RDWR)
         session.peer.close()
         if self._full:
             self._poll.register(self._listener, select.EPOLLIN)
@@ -200,6 +204,8 @@ class _StreamSession:
     def _read(self) -> bool:
         """Whether the responder has received something, which the fast path has not answered. Raises OSError."""
         responder, peer = self.responder, self.peer
+        if responder.closed:
+            return False
         if responder.fast_path is None or not responder.idle:
             responder.receive(peer.recv(CHUNK))
             return True
