@@ -313,6 +313,26 @@ def test_the_end_of_a_session_is_not_that_of_the_next_one_with_its_descriptor(tm
     service.close()
 
 
+def test_a_session_that_has_quit_is_not_read_again(tmp_path: Path) -> None:
+    """Another event of it may have come already."""
+    read_by_it: list[bytes] = []
+
+    def fast(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
+        read_by_it.append(os.read(source, 5))
+        return read_by_it[-1], b""
+
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/socket")
+        assert service.serve_some(PATIENCE)
+        (session,) = service.sessions.values()
+        session.responder.fast_path = fast
+        peer.sendall(b"quit\nname\n")
+        service._serve([(session.peer.fileno(), select.EPOLLIN)] * 2)
+    assert read_by_it == [b"quit\n"] and not service.sessions
+    service.close()
+
+
 def test_sessions_without_a_fast_path_are_answered_among_those_that_have_one(tmp_path: Path) -> None:
     def fast(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
         os.write(sink, b"= %b\n" % os.read(source, 100))
