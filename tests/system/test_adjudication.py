@@ -85,7 +85,10 @@ def test_a_bot_judges_where_the_players_say_nothing(tmp_path: Path) -> None:
         assert record.start.adjudication == f"resign winrate=0.45 plies=3 after=6; by {judge}"
         assert not any(ply.analysis for ply in record.plies)
         if end and end.termination == "adjudicated":
-            assert f"is lost by 3 plies by the adjudicator {judge}; win rate of seat 1: 0" in end.detail
+            who, _, rates = end.detail.partition("; win rate of seat 1: ")
+            lost = 3 - end.winner
+            assert who == f"seat {lost} is lost by 3 plies by the adjudicator {judge}"
+            assert all(0.55 <= float(rate) <= 1 if lost == 2 else 0 <= float(rate) <= 0.45 for rate in rates.split())
             assert end.winner in (1, 2) and end.plies >= 9
     assert [bot["name"] for bot in ran.json["bots"]] == ["a", "b"], "the judge is none of them"
 
