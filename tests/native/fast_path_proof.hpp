@@ -104,7 +104,7 @@ void check_fast_path(const S& state, const std::string& move) {
         require(speak(after, play + move + "\n").end == FastPathEnd::other_input, "nothing is played after the end");
 }
 
-// Descriptors that do not block: nothing has come; there is no room for the answer, or for a part of it only.
+// Descriptors that do not block: nothing has come, and there is no room for the answer.
 template <GameState S>
 void check_fast_path_without_room(S state, const std::string& move) {
     Pipe in, out;

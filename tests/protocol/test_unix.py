@@ -302,7 +302,7 @@ def test_the_end_of_a_session_is_not_that_of_the_next_one_with_its_descriptor(tm
         ended.sendall(b"quit\n")
         while len(service.sessions) > 1:
             assert service.serve_some(PATIENCE)
-        assert ended.recv(100) == b"=\n\n" and ended.recv(100) == b""  # the peer is told
+        assert ended.recv(100) == b"=\n\n" and ended.recv(100) == b""  # end of stream
         ended.close()
         with connect() as other:
             assert set(service.sessions) == before

@@ -108,8 +108,8 @@ class UnixService:
                 turns.collect()
             elif (session := sessions.get(descriptor)) is not None:
                 session.go_on(mask)
-                if turns.ready:  # after each, or those that the fast path answers would be ahead of all others
-                    turns.step()
+            if turns.ready:  # after each event: sessions on the fast path need no turn, and must not delay the others
+                turns.step()
         if turns.ready and not events:
             turns.step()
         while self._ended:
