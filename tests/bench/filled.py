@@ -2,13 +2,13 @@
 
 import random
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.referee.packed_records import pack
 from ggp.referee.store import schema
 from ggp.referee.store.counts import refresh
 from ggp.referee.store.database import Database
@@ -58,7 +58,7 @@ def _insert(connection: sqlite3.Connection, pool: int, ids: list[int], pairs: in
     indexes = connection.execute(query).fetchall()
     for name, _ in indexes:
         connection.execute(f"DROP INDEX {name}")
-    placeholder, rows = zlib.compress(b"a small record"), _pairs(pool, ids, plies or 60)
+    placeholder, rows = pack(b"a small record"), _pairs(pool, ids, plies or 60)
     parties = {id: _party(number) for number, id in enumerate(ids)}
     for start in range(0, pairs, _PORTION):
         portion = [next(rows) for _ in range(min(_PORTION, pairs - start))]
@@ -134,7 +134,7 @@ def _record(game: tuple[Any, ...], parties: dict[int, Party]) -> bytes:
         plies=plies,
         ended=ENDED,
     )
-    return zlib.compress(Record(start, tuple(moves), end).lines(), 1)
+    return pack(Record(start, tuple(moves), end).lines())
 
 
 def _bulk(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -6,7 +6,6 @@ full. After every batch it prints how many games are durable.
 
 import resource
 import sys
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import BotScore, make_fit, score_of
+from ggp.referee.packed_records import pack
 from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.clock import TimeControl
 from ggp.referee.play.series import GameResult, SeriesConfig, seats
@@ -118,7 +118,7 @@ def match(
         used=(ms[order.index(0)], ms[order.index(1)]),
         suspect=False,
         ended=ENDED,
-        record=zlib.compress(record.lines()),
+        record=pack(record.lines()),
     )
     return FinishedGame(pair, played)
 
@@ -215,7 +215,7 @@ class Filled:
         came = play(replace(setup, name=f"club-{pool}-{pair.number}"))
         self.store.add(
             [
-                FinishedGame(pair, replace(result, record=zlib.compress(record)))
+                FinishedGame(pair, replace(result, record=pack(record)))
                 for result, record in zip(came.played, came.kept, strict=True)
             ]
         )

@@ -6,7 +6,6 @@ All of it lives in the loop's thread. Clients put commands into a CommandQueue a
 import contextlib
 import queue
 import time
-import zlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from ggp.referee.packed_records import unpack
 from ggp.referee.play.pool import WorkerPool, WorkersLost
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.series import SeriesConfig, SeriesTally, seats
@@ -247,7 +247,7 @@ class SeriesQueue:
         try:
             for match in chunk.played:
                 self.records[match.key] = match.record
-                series.recorder.append(zlib.decompress(match.record))
+                series.recorder.append(unpack(match.record))
             series.recorder.commit()
         except OSError as error:
             series.end("failed", f"cannot write the record: {error.strerror}")

@@ -8,7 +8,6 @@ import inspect
 import shlex
 import signal
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -36,6 +35,7 @@ from ggp.referee.control.control import (
     RunController,
 )
 from ggp.referee.ladder.queries import PoolSummary, read_crosstable, read_standings
+from ggp.referee.packed_records import unpack
 from ggp.referee.play.bot_spec import (
     BotSpec,
     LaunchError,
@@ -359,7 +359,7 @@ class QueryHandlers:
             if key in (record.start.match, _pair_of(record.start.match)):
                 return record
         packed = self._commands.status.records.get(key)
-        data = None if packed is None else zlib.decompress(packed)
+        data = None if packed is None else unpack(packed)
         if data is None and self._store is not None:
             data = self._store.record(key)
         if data is None:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import os
 import time
-import zlib
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from ggp.referee.lobby.open_pairs import OpenPairs, StoreWriter
 from ggp.referee.lobby.remote_bot import DIALLED, ConnectedBot
 from ggp.referee.lobby.sessions import FAREWELL, Sessions
 from ggp.referee.lobby.spectators import Spectators
+from ggp.referee.packed_records import pack
 from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.engine import Engine, GameRefused
 from ggp.referee.play.match import EARLY, Match, play_match
@@ -264,7 +264,7 @@ class PairGame:
 
     async def _store(self, result: GameResult, lines: bytes) -> list[PairResult]:
         writer = self._room.writer
-        result = replace(result, record=await writer.work(lambda: zlib.compress(lines, 1)))
+        result = replace(result, record=await writer.work(lambda: pack(lines)))
         kept = await writer.store(FinishedGame(self.pair, result))
         await self._done(result.key)
         return kept
@@ -434,7 +434,7 @@ class LeftOver:
         one, two = names if game == 0 else reversed(names)
         starts = {pair.first: BotSpec(one, DIALLED), pair.second: BotSpec(two, DIALLED)}
         setup = make_setup(self._room.series, pair, open_pairs.pool, starts, self._room.budgets)
-        return FinishedGame(pair, replace(setup.result(game, record), record=zlib.compress(lines, 1)))
+        return FinishedGame(pair, replace(setup.result(game, record), record=pack(lines)))
 
 
 def _key_parts(key: str) -> tuple[str, int]:

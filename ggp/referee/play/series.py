@@ -33,7 +33,7 @@ MOST_SUSPECTS = 1000  # whose keys a tally keeps
 class GameResult:
     """A match that was played to its end, void ones included; by bot, not by seat.
 
-    `record`: its JSON lines, compressed by zlib; empty where they are in a record file.
+    `record`: its JSON lines, packed; empty where they are in a record file.
     """
 
     number: int

@@ -14,7 +14,6 @@ import resource
 import signal
 import threading
 import time
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -27,6 +26,7 @@ from ggp.protocol.records import Record
 from ggp.protocol.safe_files import open_to_append
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopt_orphans, kill_strays
+from ggp.referee.packed_records import pack
 from ggp.referee.play.analysis import show_plies
 from ggp.referee.play.match_runner import MOST_BOTS, MatchRunner, Suspended
 from ggp.referee.play.openings import Opening
@@ -292,7 +292,7 @@ def _keep(record: bytes, result: GameResult) -> None:
     """
     state.playing = False  # not to be stopped between the record and the count
     if state.record is None:
-        result = replace(result, record=zlib.compress(record, 1))
+        result = replace(result, record=pack(record))
         if state.done is not None:
             with contextlib.suppress(OSError):  # without room for it the match counts all the same
                 os.write(state.done, record)  # a bot that kills its worker must not undo what it has lost

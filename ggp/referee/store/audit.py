@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, or_, select
 
 from ggp.protocol.records import MatchStarted, MatchSummary, RecordError, read_summary
+from ggp.referee.packed_records import unpack
 from ggp.referee.play.outcome import Termination
 from ggp.referee.ratings.spsa import is_filled
 from ggp.referee.store.counts import differences, ordered, refresh
-from ggp.referee.store.database import clean, read_options, unpacked
+from ggp.referee.store.database import clean, read_options
 from ggp.referee.store.model import StoreError
 from ggp.referee.store.schema import ENGINE, NO_CULPRIT, TEXT, WORD, games, pairs, pools, records, versions
 
@@ -110,8 +111,8 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
     try:
         if data is None:
             raise RecordError("there is none")
-        match = read_summary(unpacked(data, key))
-    except (RecordError, StoreError) as error:
+        match = read_summary(unpack(data))
+    except RecordError as error:
         found.lines.append(f"{key}: its record is not whole: {error}")
         found.beyond += 1
         return

@@ -8,7 +8,6 @@ import errno
 import json
 import sqlite3
 import time
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,9 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
 
 from ggp.protocol.printed import without_password
+from ggp.protocol.records import RecordError
 from ggp.protocol.safe_files import resolve_file
+from ggp.referee.packed_records import unpack
 from ggp.referee.store.counts import refresh
 from ggp.referee.store.model import Full, Locked, StoreError, TooNew
 from ggp.referee.store.schema import NAME, endings, fronts, meta, metadata, pairs, present
@@ -299,26 +300,14 @@ def read_options(text: str, pool: str) -> dict[str, Any]:
     return options
 
 
-# -- Records as they are stored: JSON lines, compressed by zlib.
-
-
-LONGEST = 1 << 28  # bytes of a record
-
-
 def unpacked(data: bytes, key: str) -> bytes:
-    """A record as JSON lines. Raises StoreError for a damaged record and for one above LONGEST."""
-    stream = zlib.decompressobj()
+    """The record of this match as JSON lines. Raises StoreError for a damaged one."""
     try:
-        lines = stream.decompress(data, LONGEST)
-    except zlib.error as error:
+        return unpack(data)
+    except RecordError as error:
         raise StoreError(
             f"the record of {key} is damaged ({error}): see ggp ladder check", code="store-damaged"
         ) from None
-    if not stream.eof:
-        raise StoreError(
-            f"the record of {key} is damaged (cut off, or too long): see ggp ladder check", code="store-damaged"
-        )
-    return lines
 
 
 # -- The version of the tables.

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ggp.referee.archive import bisect, export, show, verify
 from ggp.referee.archive import export as ladder_export
 from ggp.referee.console.tree_files import open_tree
 from ggp.referee.match_command import main as main_match
+from ggp.referee.packed_records import pack
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.store.schema import games, records
 from ggp.referee.store.store import Store
@@ -138,7 +138,7 @@ def damaged(club: Store) -> Store:
     spoil(
         club,
         "club-fast-0-2",
-        zlib.compress(stored(club, "club-fast-0-2").replace(b'"control":"20"', b'"control":"21"')),
+        pack(stored(club, "club-fast-0-2").replace(b'"control":"20"', b'"control":"21"')),
     )
     spoil(club, "club-fast-1-1", b"nothing")
     return club

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ import pytest
 
 from ggp.referee.ladder import dask_pool
 from ggp.referee.ladder.dask_pool import DaskPool, address_of, is_strict
+from ggp.referee.packed_records import unpack
 from ggp.referee.play.bot_spec import BOTS, BotSpec
 from ggp.referee.play.pool import WorkerPool, WorkersLost
 from ggp.referee.play.series import SeriesConfig
@@ -76,7 +76,7 @@ def whole(chunks: list[BatchResult], setup: SeriesConfig, games: int) -> bool:
     """Whether each match was played, and each record is that of its match."""
     for chunk in chunks:
         assert not chunk.refused
-        assert all(f'"match":"{result.key}"'.encode() in zlib.decompress(result.record) for result in chunk.played)
+        assert all(f'"match":"{result.key}"'.encode() in unpack(result.record) for result in chunk.played)
     return set(keys(chunks)) == {setup.key(number) for number in range(games)}
 
 

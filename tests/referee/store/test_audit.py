@@ -1,7 +1,6 @@
 """The audit: it reports what was changed by hand, and repairs all that follows from the records."""
 
 import sqlite3
-import zlib
 from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Table
 
 from ggp.referee.ladder.standings import BotScore
+from ggp.referee.packed_records import pack
 from ggp.referee.store import schema
 from ggp.referee.store.counts import COLUMNS
 from ggp.referee.store.database import Database
@@ -115,14 +115,14 @@ def test_a_changed_record_is_reported_and_its_match_unchanged(played: Store, url
     before = _all(played)
     forged = lines.replace(b'"move":"A1"', b'"move":"B1"')
     assert forged != lines
-    _by_hand(url, _update(schema.records, data=zlib.compress(forged)))
+    _by_hand(url, _update(schema.records, data=pack(forged)))
     found = played.check()
     assert len(found.lines) == found.beyond == 1 and row.key in found.lines[0] and "was changed" in found.lines[0]
     assert played.repair().lines == found.lines
     assert _all(played) == before
 
 
-@pytest.mark.parametrize("data", [b"", b"no zlib", zlib.compress(b"x" * 1000)[:-5], zlib.compress(b"")])
+@pytest.mark.parametrize("data", [b"", b"not packed", pack(b"x" * 1000)[:-5], pack(b"")])
 def test_a_damaged_record_is_reported(played: Store, url: str, data: bytes) -> None:
     _by_hand(url, _update(schema.records, data=data))
     found = played.check()
@@ -132,7 +132,7 @@ def test_a_damaged_record_is_reported(played: Store, url: str, data: bytes) -> N
 @pytest.mark.slow
 def test_a_record_of_another_match_is_reported(played: Store, url: str) -> None:
     (_, other), *_ = played.records()
-    _by_hand(url, _update(schema.records, data=zlib.compress(other)))
+    _by_hand(url, _update(schema.records, data=pack(other)))
     found = played.check()
     assert any("its record is of test-1-" in line for line in found.lines) and found.beyond
 

@@ -2,12 +2,12 @@
 
 import random
 import tracemalloc
-import zlib
 from dataclasses import replace
 from itertools import product
 
 import pytest
 
+from ggp.referee.packed_records import pack
 from ggp.referee.store.model import GameRow, Pairing, StoreError
 from ggp.referee.store.store import Store
 from tests.support.codes import raises
@@ -85,7 +85,7 @@ def test_pages_are_joined(played: Store, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_long_list_takes_little_memory(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     one, two, *_ = (seat.id for seat in store.seats(id))
-    data = zlib.compress(random.Random(1).randbytes(20_000))
+    data = pack(random.Random(1).randbytes(20_000))
     pairs = store.issue(id, 0, [Pairing(one, two)] * 1000)
     for start in range(0, 1000, 100):
         games = [match(pair, game) for pair in pairs[start : start + 100] for game in (0, 1)]

@@ -5,7 +5,6 @@ import json
 import re
 import sqlite3
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -17,6 +16,7 @@ from ggp.protocol.records import Record
 from ggp.referee.ladder.bot_and_pair import run_bot, run_pair
 from ggp.referee.ladder.queries import read_one, standings_json
 from ggp.referee.ladder.views import run_events, run_games
+from ggp.referee.packed_records import unpack
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.records import live_path
 from ggp.referee.store import database
@@ -376,7 +376,7 @@ def test_a_stored_match_is_parsed_once_and_never_shown_for_another(
 def test_a_live_match_that_ends_is_shown_with_its_end(filled: Filled, site: Guard) -> None:
     pair = filled.issue("ann", "bob")
     game = match(pair, 0)
-    start, *plies, end = zlib.decompress(game.result.record).splitlines(keepends=True)
+    start, *plies, end = unpack(game.result.record).splitlines(keepends=True)
     url = f"/match/{game.result.key}?format=json"
     with Path(live_path(str(filled.path), 1)).open("wb", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -16,6 +15,7 @@ from msgspec.structs import replace as changed
 from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import read_scene
 from ggp.protocol.records import Chain, Diagnostics, Event, Record, read_records
+from ggp.referee.packed_records import pack, unpack
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.engine import Status
 from ggp.referee.store.model import FinishedGame
@@ -95,7 +95,7 @@ class HostileBoards(BoardPool):
 
 def spoiled(one: FinishedGame, text: str) -> FinishedGame:
     """The match with this text wherever somebody else than the referee writes in its record."""
-    (record,) = read_records(zlib.decompress(one.result.record).splitlines(keepends=True))
+    (record,) = read_records(unpack(one.result.record).splitlines(keepends=True))
     assert isinstance(record, Record) and record.end is not None
     party = changed(record.start.bots[0], name=text, program=text, version=text)
     start = changed(record.start, bots=(party, party), engine=party, control=text, options={text: text})
@@ -113,7 +113,7 @@ def spoiled(one: FinishedGame, text: str) -> FinishedGame:
     end = changed(record.end, diagnostics=left, **words)
     chain, events = Chain(), list[Event]([start, *plies, end])
     lines = b"".join(map(chain.line, events))
-    return replace(one, result=replace(one.result, record=zlib.compress(lines), detail=text))
+    return replace(one, result=replace(one.result, record=pack(lines), detail=text))
 
 
 @pytest.fixture(params=HOSTILE)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import zlib
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
@@ -16,6 +15,7 @@ import pytest
 from ggp.protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
 from ggp.referee.ladder.queries import Curve
 from ggp.referee.ladder.standings import BotScore, RankedPlace
+from ggp.referee.packed_records import pack, unpack
 from ggp.referee.store.model import FinishedGame, FitRow, Pairing, PoolEntry
 from ggp.referee.web.pages import file_of, render_plot
 from ggp.referee.web.plots import llr_plot, rating_plot, ticks
@@ -145,7 +145,7 @@ def test_names_and_diagnostics_are_never_markup(tmp_path: Path) -> None:
 
 def faulty(one: FinishedGame) -> FinishedGame:
     """The match with a fault's last words, in detail and record."""
-    (record,) = read_records(zlib.decompress(one.result.record).splitlines(keepends=True))
+    (record,) = read_records(unpack(one.result.record).splitlines(keepends=True))
     assert isinstance(record.end, MatchEnded)
     left = Diagnostics(dialogue=(TEXT,), stderr=f"{TEXT}\n", exit="killed")
     end = MatchEnded(
@@ -155,7 +155,7 @@ def faulty(one: FinishedGame) -> FinishedGame:
     chain = Chain()
     events: list[Event] = [record.start, *record.plies, end]
     lines = b"".join(map(chain.line, events))
-    return replace(one, result=replace(one.result, record=zlib.compress(lines), detail=TEXT))
+    return replace(one, result=replace(one.result, record=pack(lines), detail=TEXT))
 
 
 def test_an_empty_ladder(filled: Filled) -> None:

@@ -3,7 +3,6 @@ rated matches are held back."""
 
 import fcntl
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from ggp.protocol.records import Record, read_records
 from ggp.protocol.transports.lobby_dial import LobbyLink
 from ggp.referee.ladder.jobs import pair_name
+from ggp.referee.packed_records import unpack
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.records import live_path
 from ggp.referee.web import guard, ladder_routes, seats
@@ -146,7 +146,7 @@ def test_a_place_names_no_folder_and_no_host(word: str, place: str) -> None:
 def test_only_rated_matches_are_held_back(filled: Filled) -> None:
     site = Site(str(filled.path), "club", delay=Delay(plies=1))
     for number, one in enumerate((pool(), pool().unrated()), 1):
-        (record,) = read_records(zlib.decompress(match(filled.issue("ann", "bob"), 0).result.record).splitlines(True))
+        (record,) = read_records(unpack(match(filled.issue("ann", "bob"), 0).result.record).splitlines(True))
         key = f"{pair_name('club', one, number)}-1"
         plies = tuple(structs.replace(ply, match=key) for ply in record.plies)
         with Path(live_path(str(filled.path), number)).open("wb", buffering=0) as file:

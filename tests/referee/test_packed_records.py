@@ -1,0 +1,75 @@
+"""Records as a store keeps them."""
+
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggp.protocol.records import RecordError
+from ggp.referee import packed_records
+from ggp.referee.packed_records import pack, unpack
+
+LINES = b'{"event":"start","match":"1"}\n' * 100
+
+
+@given(st.binary())
+def test_what_is_packed_comes_back(lines: bytes) -> None:
+    assert unpack(pack(lines)) == lines
+
+
+def test_records_of_older_stores_are_read() -> None:
+    assert unpack(zlib.compress(LINES, 1)) == LINES
+
+
+@pytest.mark.parametrize("data", [pack(LINES), zlib.compress(LINES)], ids=["zstandard", "zlib"])
+def test_every_changed_bit_is_noticed(data: bytes) -> None:
+    for at in range(8 * len(data)):
+        changed = bytearray(data)
+        changed[at // 8] ^= 1 << at % 8
+        try:
+            assert unpack(bytes(changed)) == LINES, f"bit {at}"  # of a header, a bit may mean nothing
+        except RecordError:
+            continue
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"not packed",
+        pack(LINES)[:-1],
+        pack(LINES) + b"x",
+        pack(LINES) + pack(LINES),
+        zlib.compress(LINES)[:-1],
+        b"\x78",
+        zstandard.ZstdCompressor(write_content_size=False).compress(LINES),
+    ],
+)
+def test_what_is_not_one_whole_record_is_refused(data: bytes) -> None:
+    with pytest.raises(RecordError):
+        unpack(data)
+
+
+@pytest.mark.parametrize("compress", [pack, zlib.compress])
+def test_a_record_above_the_bound_is_refused(
+    compress: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = compress(LINES)
+    monkeypatch.setattr(packed_records, "LONGEST", len(LINES))
+    assert unpack(data) == LINES
+    monkeypatch.setattr(packed_records, "LONGEST", len(LINES) - 1)
+    with pytest.raises(RecordError, match="too long"):
+        unpack(data)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    def work(number: int) -> bool:
+        lines = b"%d" % number * 10_000
+        return all(unpack(pack(lines)) == lines for _ in range(200))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(work, range(8)))
