@@ -62,6 +62,9 @@ class Chains {
     // Of a stone: the only liberty of its chain; 0 if it has none or several.
     Point only_liberty(Point q) const { return only_one(liberties_[head_[q]]); }
 
+    // `stone` stands on q, and its chain has no liberty but one. Without a branch, as in `dead`.
+    bool in_atari(Point q, Stone stone) const { return (stone_[q] == stone) & one_at_most(liberties_[head_[q]]); }
+
     // Of an empty point: the chain that a stone there would belong to has one liberty at most, if it takes nothing.
     bool in_atari_after(Point p, Stone stone) const;
 
@@ -119,9 +122,12 @@ class Chains {
     // The point that all these pairs have; 0 if there are none or several.
     static Point only_one(Liberties all) {
         const Liberties count = all & count_mask;
-        if (count == 0) return 0;
-        const auto p = static_cast<Point>((all >> 11 & sum_mask) / count);
-        return all == count * liberty(p) ? p : Point{0};
+        return count != 0 && one_at_most(all) ? static_cast<Point>((all >> 11 & sum_mask) / count) : Point{0};
+    }
+    // All these pairs have the same point, or there are none.
+    static bool one_at_most(Liberties all) {
+        const Liberties sum = all >> 11 & sum_mask;
+        return (all & count_mask) * (all >> 31) == sum * sum;
     }
 
     unsigned lets(Point q, Point p, Stone stone) const {
@@ -201,7 +207,7 @@ inline bool Chains::in_atari_after(Point p, Stone stone) const {
         const auto same = [&](Point q) { return stone_[q] == stone && head_[q] == head_[beside[i]]; };
         if (std::none_of(beside.begin(), beside.begin() + i, same)) all += liberties_[head_[beside[i]]];
     }
-    return (all & count_mask) == 0 || only_one(all) != 0;
+    return one_at_most(all);
 }
 
 inline void Chains::put(Point p, Stone stone) {

@@ -56,7 +56,7 @@ class Go : public GameBase<Go, std::int16_t> {
     void apply(Move move);
     std::uint16_t key(Move move) const { return static_cast<std::uint16_t>(std::max<Move>(move, 0)); }
     Colour decides(Move move) const { return move == pass && turns_.ends_by_pass() ? leader() : Colour::none; }
-    GoPlayouts move_priors() const { return {chains_, stone_of(to_play()), last_}; }
+    GoPlayouts move_priors() const { return {chains_, around_, stone_of(to_play()), last_}; }
     Move play_random(Rng& rng, Policy policy);
     void ready_for_playouts() { ko_.ready_for_playouts(cells()); }
 
@@ -75,7 +75,22 @@ class Go : public GameBase<Go, std::int16_t> {
     void answer(DeadList list);
     std::uint64_t board_after(Point p, Colour side) const;
     bool ko_allows(Point p, Colour side) const {
-        return !captures_ || !ko_.forbids(board_after(p, side), side);
+        return (stood_[p] & stone_of(side)) == 0 || !ko_.forbids(board_after(p, side), side);
+    }
+    // A stone comes to p, or goes from there: all but the chains.
+    void change(Point p, Stone stone) {
+        board_ ^= zobrist[stone][p];
+        around_.change(p, stone);
+        stood_[p] = static_cast<std::uint8_t>(stood_[p] | stone);
+    }
+    void put(Point p, Stone stone) {
+        change(p, stone);
+        chains_.put(p, stone);
+    }
+    // Takes the chain of p off the board; returns its size.
+    int lift(Point p) {
+        chains_.each_stone(p, [&](Point s) { change(s, chains_.at(s)); });
+        return chains_.lift(p);
     }
     void begin(Colour side);
     void stand_handicap(const std::vector<Point>& points);
@@ -83,12 +98,14 @@ class Go : public GameBase<Go, std::int16_t> {
 
     Square square_;
     Chains chains_;
+    Surroundings around_;
     Turns turns_;
     double komi_;
     int komi_decimals_, handicap_;
     KoRule ko_;
     bool third_time_ = false;  // the game was drawn by repetition
-    bool captures_ = false;    // without a capture no board can come back
+    std::array<std::uint8_t, max_area> stood_{};  // by point: of which colours a stone stood there, as bits; no board
+                                                  // can come back by one that never did
     Point last_ = 0;
     int ply_ = 0;
     std::array<int, 3> captured_{};
@@ -96,7 +113,7 @@ class Go : public GameBase<Go, std::int16_t> {
 };
 
 inline Go::Go(int size, double komi, int handicap, Ko ko, bool agreement)
-    : square_(checked_edge(size)), chains_(size), turns_(Colour::black, agreement),
+    : square_(checked_edge(size)), chains_(size), around_(size), turns_(Colour::black, agreement),
       handicap_(handicap), ko_(ko) {
     set_komi(komi);
     begin(Colour::black);
@@ -104,10 +121,7 @@ inline Go::Go(int size, double komi, int handicap, Ko ko, bool agreement)
 }
 
 inline void Go::stand_handicap(const std::vector<Point>& points) {
-    for (const Point p : points) {
-        chains_.put(p, black_stone);
-        board_ ^= zobrist[black_stone][p];
-    }
+    for (const Point p : points) put(p, black_stone);
     begin(Colour::white);
 }
 
@@ -130,13 +144,13 @@ inline void Go::place_handicap(const std::vector<std::string>& vertices) {
 inline void Go::set_up(std::string_view cells, Colour side) {
     if (ply_ != 0 || board_ != 0)
         throw std::invalid_argument("a position is set up on an empty board, before the first move");
-    std::uint64_t board = 0;
-    const Chains chains =
-        read_board(square_, ".XO", cells, [&](Point p, std::size_t stone) { board ^= zobrist[stone][p]; });
+    const Chains chains = read_board(square_, ".XO", cells, [](Point, std::size_t) {});
     for (const Point p : square_.by_name())
         if (chains.at(p) != no_stone && !chains.breathes(p))
             throw std::invalid_argument(square_.name(p) + " has no liberty");
-    chains_ = chains, board_ = board;
+    chains_ = chains;
+    for (const Point p : square_.by_name())
+        if (chains.at(p) != no_stone) change(p, chains.at(p));
     begin(side);
 }
 
@@ -204,8 +218,7 @@ inline void Go::answer(DeadList list) {
     if (!turns_.answered(list)) return;
     for (const Point p : list) {
         if (chains_.at(p) == no_stone) continue;  // its group is gone already
-        chains_.each_stone(p, [&](Point s) { board_ ^= zobrist[chains_.at(s)][s]; });
-        chains_.lift(p);
+        lift(p);
     }
 }
 
@@ -222,13 +235,9 @@ inline void Go::apply(Move move) {
     const auto p = static_cast<Point>(move);
     const Stone stone = stone_of(side), enemy = enemy_of(stone);
     last_ = p;
-    board_ ^= zobrist[stone][p];
-    chains_.put(p, stone);
+    put(p, stone);
     for (const Point q : chains_.beside(p)) {
-        if (!chains_.dead(q, enemy)) continue;
-        chains_.each_stone(q, [&](Point s) { board_ ^= zobrist[enemy][s]; });
-        captured_[enemy] += chains_.lift(q);
-        captures_ = true;
+        if (chains_.dead(q, enemy)) captured_[enemy] += lift(q);
     }
     turns_.moved(other(side));
     if (ko_.moved(before, board_, side, ply_)) {
@@ -245,7 +254,7 @@ inline Go::Move Go::play_random(Rng& rng, Policy policy) {
     const auto legal = [&](Point p) { return chains_.playable(p, stone) && ko_allows(p, side); };
     // Rollouts fill no eye of their own, and of ten moves that throw stones away they make one.
     const auto sound = [&](Point p) {
-        return !chains_.is_eye(p, stone) && legal(p) && (!playouts.gives_away(p) || rng.below(10) == 0);
+        return !playouts.is_eye(p) && legal(p) && (!playouts.gives_away(p) || rng.below(10) == 0);
     };
     int drawn = policy == Policy::rollout ? playouts.answer(rng, legal) : 0;
     // draw answers 0, which is `pass`, if there is nothing, and -1 for its only token.
