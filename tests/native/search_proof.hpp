@@ -1,5 +1,5 @@
 // What must hold of a search of any game: its tree is sound, stays within its memory, is the same by seed, its playouts
-// allocate nothing, and its threads share nothing and stop together. Its proofs of wins are tried against minimax in
+// allocate nothing, and its threads stop together. Its proofs of wins are tried against minimax in
 // Python (tests/rules/test_core_search.py).
 #pragma once
 #include <atomic>
@@ -49,13 +49,23 @@ std::string searched(const S& start, std::uint64_t seed, int threads, int plies,
     return joined(moves);
 }
 
+template <GameState S>
+void grow(Tree<S>& tree, Playout<S>& playout, int playouts) {
+    for (; playouts > 0 && !tree.is_proven(); --playouts) {
+        tree.descend(playout);
+        if (!playout.known()) playout.roll_out();
+        tree.back_up(playout);
+    }
+}
+
 // Once moves, boards and histories have found their length; a longer game than all before may make one grow.
 template <GameState S>
 void check_allocations(const S& start) {
-    Tree<S> tree(start, 7, 3000);
-    tree.play(300);
+    Tree<S> tree(start, 3000);
+    Playout<S> playout(start, 7);
+    grow(tree, playout, 300);
     const long before = allocations;
-    tree.play(200);
+    grow(tree, playout, 200);
     require(allocations - before < 20, "a playout allocates nothing");
 }
 
@@ -121,9 +131,10 @@ void check_search(const S& start) {
     check_stops(start);
     require(searched(start, 1, 1, 8, 60) == searched(start, 1, 1, 8, 60), "the same seed, the same search");
     require(searched(start, 1, 3, 4, 60) == searched(start, 1, 3, 4, 60), "the same with threads");
-    Tree<S> tree(start, 7, 3000);
+    Tree<S> tree(start, 3000);
+    Playout<S> playout(start, 7);
     for (int ply = 0; ply < 12 && tree.state().phase() != Phase::over; ++ply) {
-        tree.play(200);
+        grow(tree, playout, 200);
         int left = 1000;
         check_tree(tree, tree.root(), left);
         require(tree.nodes() <= std::size_t{3000} + tree.root().count, "the tree keeps within its memory");

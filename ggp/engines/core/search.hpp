@@ -1,15 +1,16 @@
-// A search of any game within limits: one tree a thread, each with chance of its own, whose votes on the moves are
-// added (root parallelization: Chaslot, Winands, van den Herik 2008). So nothing is shared while they grow, and where
-// playouts are the limit the same seed, playouts and number of threads find the same, whichever thread is faster, also beside a
-// clock with time enough. No clock is read here.
+// A search of any game within limits: one tree, and threads that play the rollouts. What is done in the tree is done by
+// one thread at a time and in one order: a playout ends only after those that began before it, and makes room for one to
+// begin. So where playouts are the limit the same seed, playouts and number of threads find the same, whichever thread is
+// faster, also beside a clock with time enough. No clock is read here.
 #pragma once
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <future>
 #include <limits>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,7 +27,7 @@ struct Limits {
     double seconds = 0;
 };
 
-// What all trees together think of a move at the root.
+// What is known of a move at the root.
 template <class Move>
 struct Vote {
     Move move;
@@ -37,26 +38,43 @@ struct Vote {
     std::int64_t points_for(Colour colour) const { return colour == Colour::black ? points : 2 * visits - points; }
 };
 
+// Some playouts of a search, and what its threads share besides the tree: they hold the mutex but for their rollouts.
+struct SearchRound {
+    enum class Stage { in_tree, waits, rolls };  // of a playout: before and after its rollout, and during it
+
+    SearchRound(std::uint64_t most, std::size_t under_way) : most(most), stages(under_way) {}
+
+    void end() {
+        const std::lock_guard lock(mutex);
+        stop = true;
+        changed.notify_all();
+    }
+
+    const std::uint64_t most;            // playouts that may begin
+    std::uint64_t begun = 0, ended = 0;  // the n-th that began, from 0 on, is at n % their number
+    std::vector<Stage> stages;
+    bool stop = false;
+    std::mutex mutex;
+    std::condition_variable changed;
+};
+
 template <GameState S>
 class Search {
   public:
     using Move = typename S::Move;
 
-    // threads: 1 or more. most_nodes: of all trees together. Not of a position that is over.
-    Search(const S& root, std::uint64_t seed, int threads, std::size_t most_nodes) {
+    // threads: 1 or more. Not of a position that is over.
+    Search(const S& root, std::uint64_t seed, int threads, std::size_t most_nodes)
+        : tree_(root, most_nodes), threads_(static_cast<std::size_t>(threads)) {
         Rng seeds(seed);
-        trees_.reserve(static_cast<std::size_t>(threads));
-        for (int i = 0; i < threads; ++i)
-            trees_.emplace_back(root, seeds.next(), most_nodes / static_cast<std::size_t>(threads));
+        const std::size_t under_way = threads == 1 ? 1 : 2 * threads_;  // so that one is always ready for each thread
+        playouts_.reserve(under_way);
+        for (std::size_t i = 0; i < under_way; ++i) playouts_.emplace_back(root, seeds.next());
     }
 
-    const S& state() const { return trees_[0].state(); }
-    bool swap_follows() const { return trees_[0].swap_follows(); }
-    std::size_t nodes() const {
-        std::size_t sum = 0;
-        for (const auto& tree : trees_) sum += tree.nodes();
-        return sum;
-    }
+    const S& state() const { return tree_.state(); }
+    bool swap_follows() const { return tree_.swap_follows(); }
+    std::size_t nodes() const { return tree_.nodes(); }
 
     // Goes on until a limit is reached. elapsed() returns the seconds since the call; the calling thread asks it,
     // some thousand plies apart, and may throw, to give up. The search can go on after that.
@@ -66,7 +84,7 @@ class Search {
     // The moves that were looked at, the best first; those that swap sides are not among them. Empty before run().
     std::vector<Vote<Move>> votes() const;
 
-    // What the first tree expects to be played, from the best vote on.
+    // What it expects to be played, from the best vote on.
     std::vector<Move> line() const;
 
     // Goes on from the position after a move; what is known of it is kept. Throws IllegalMove.
@@ -76,6 +94,9 @@ class Search {
     static constexpr int plies_between_looks = 20'000;  // of all threads: they may share a core
 
     std::uint64_t undecided(std::uint64_t left) const;
+    void grow(SearchRound& round);
+    template <class Enough>
+    void work(SearchRound& round, Enough enough);
     template <class Late>
     std::uint64_t play_round(std::uint64_t playouts, std::uint64_t step, Late late);
     // Of a move: 1, it wins for that colour; -1, it loses, or the opponent may take the side that wins; 0, neither is
@@ -85,13 +106,15 @@ class Search {
         return proof == won_by(mover) && !swap_follows ? 1 : -1;
     }
 
-    std::vector<Tree<S>> trees_;
+    Tree<S> tree_;
+    std::size_t threads_;
+    std::vector<Playout<S>> playouts_;
 };
 
 template <GameState S>
 template <class Elapsed>
 void Search<S>::run(const Limits& limits, Elapsed elapsed) {
-    const auto threads = static_cast<std::uint64_t>(trees_.size());
+    const std::uint64_t threads = threads_;
     const auto cells = static_cast<std::uint64_t>(state().cells());
     const auto step = std::clamp<std::uint64_t>(plies_between_looks / (cells * threads), 1, 500);  // of each thread
     constexpr std::uint64_t endless = ~std::uint64_t{0} >> 1;
@@ -117,42 +140,92 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
     }
 }
 
-// The trees get equal shares, the first ones what is left over. Between steps of its share the calling thread asks
-// late(), and goes on asking while it waits for the others; once it is late, or throws, all stop after their steps.
-// How many were played.
+// Does all that can be done in the tree now.
+template <GameState S>
+void Search<S>::grow(SearchRound& round) {
+    using enum SearchRound::Stage;
+    for (const auto number = playouts_.size();;) {
+        if (round.begun < round.most && round.begun - round.ended < number && !tree_.is_proven()) {
+            const auto next = round.begun++ % number;
+            tree_.descend(playouts_[next]);
+            round.stages[next] = playouts_[next].known() ? in_tree : waits;
+        } else if (round.ended < round.begun && round.stages[round.ended % number] == in_tree) {
+            tree_.back_up(playouts_[round.ended++ % number]);
+        } else {
+            return;
+        }
+    }
+}
+
+// What a thread does in a round: one rollout after another. enough(rolled) is asked after each, and while none waits; it
+// may throw.
+template <GameState S>
+template <class Enough>
+void Search<S>::work(SearchRound& round, Enough enough) {
+    using enum SearchRound::Stage;
+    const auto number = playouts_.size();
+    for (std::unique_lock lock(round.mutex); !round.stop;) {
+        grow(round);
+        if (round.ended == round.begun) break;
+        auto next = round.ended;
+        while (next < round.begun && round.stages[next % number] != waits) ++next;
+        const bool found = next < round.begun;
+        if (found) {
+            round.stages[next % number] = rolls;
+            lock.unlock();
+            playouts_[next % number].roll_out();
+        } else {
+            round.changed.wait_for(lock, std::chrono::milliseconds(5));
+            lock.unlock();
+        }
+        const bool stop = enough(found);
+        lock.lock();
+        round.stop |= stop;
+        if (found) round.stages[next % number] = in_tree;
+        if (threads_ > 1) round.changed.notify_one();
+    }
+    round.end();
+}
+
+// The calling thread asks late() after every `step` of its rollouts, and while it waits for the others; once it is late,
+// or throws, all stop after the rollouts that they are at. How many were played.
 template <GameState S>
 template <class Late>
 std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t step, Late late) {
-    const std::uint64_t threads = trees_.size();
-    const auto share = [&](std::uint64_t i) { return playouts / threads + (i < playouts % threads); };
-    std::atomic<bool> stop = false;
-    const auto grow = [&](std::uint64_t i, auto look) {
-        std::uint64_t left = share(i);
-        while (left > 0 && !stop) {
-            const std::uint64_t next = std::min(step, left);
-            trees_[i].play(next);
-            left -= next;
-            if (left > 0) look();
+    SearchRound round(playouts, playouts_.size());
+    std::uint64_t dropped = 0;
+    const auto finish = [&] {
+        for (; round.ended < round.begun; ++round.ended) {
+            auto& playout = playouts_[round.ended % playouts_.size()];
+            if (playout.known()) tree_.back_up(playout);
+            else tree_.take_back(playout), ++dropped;
         }
-        return share(i) - left;
     };
-    const auto look = [&] {
-        if (late()) stop = true;
+    const auto other = [&] {
+        try {
+            work(round, [](bool) { return false; });
+        } catch (...) {
+            round.end();
+            throw;
+        }
     };
-    std::vector<std::future<std::uint64_t>> others;
+    std::vector<std::future<void>> others;
     try {
-        for (std::uint64_t i = 1; i < threads && share(i) > 0; ++i)
-            others.push_back(std::async(std::launch::async, [&grow, i] { return grow(i, [] {}); }));
-        std::uint64_t played = grow(0, look);
-        for (auto& other : others) {
-            while (other.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) look();
-            played += other.get();
-        }
-        return played;
+        for (std::size_t i = 1; i < threads_; ++i) others.push_back(std::async(std::launch::async, other));
+        work(round, [&, rolled = std::uint64_t{0}](bool rolls) mutable {
+            rolled += rolls;
+            return (!rolls || rolled % step == 0) && late();
+        });
+        for (auto& one : others) one.get();
     } catch (...) {
-        stop = true;  // as they go, the futures wait for their threads
+        round.end();
+        for (auto& one : others)
+            if (one.valid()) one.wait();
+        finish();
         throw;
     }
+    finish();
+    return round.begun - dropped;
 }
 
 // Of so many playouts more, after how many the best move may be decided; 0: it is. It is proven, or the visits of the
@@ -160,8 +233,7 @@ std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t step, 
 // find it: no bound but 0 is exact. Such proofs are given up for the time that is saved.
 template <GameState S>
 std::uint64_t Search<S>::undecided(std::uint64_t left) const {
-    if (std::any_of(trees_.begin(), trees_.end(), [](const auto& tree) { return tree.root().proof != Proof::open; }))
-        return 0;
+    if (tree_.is_proven()) return 0;
     const auto votes = this->votes();
     if (votes.size() < 2) return votes.empty() ? left : 0;
     const Colour mover = state().to_play();
@@ -174,14 +246,8 @@ std::uint64_t Search<S>::undecided(std::uint64_t left) const {
 template <GameState S>
 std::vector<Vote<typename S::Move>> Search<S>::votes() const {
     std::vector<Vote<Move>> votes;
-    for (const auto& tree : trees_)
-        for (const auto& child : tree.children(tree.root())) {
-            const auto same = [&](const Vote<Move>& vote) { return vote.move == child.move; };
-            auto vote = &tree == &trees_[0] ? votes.end() : std::find_if(votes.begin(), votes.end(), same);
-            if (vote == votes.end()) vote = votes.insert(votes.end(), {child.move});
-            vote->visits += child.visits, vote->points += child.points;
-            if (child.proof != Proof::open) vote->proof = child.proof;
-        }
+    for (const auto& child : tree_.children(tree_.root()))
+        votes.push_back({child.move, child.visits, child.points, child.proof});
     const Colour mover = state().to_play();
     std::stable_sort(votes.begin(), votes.end(), [&](const Vote<Move>& a, const Vote<Move>& b) {
         const int one = certainty(a.proof, mover, swap_follows()), two = certainty(b.proof, mover, swap_follows());
@@ -198,15 +264,12 @@ std::vector<typename S::Move> Search<S>::line() const {
     const auto votes = this->votes();
     if (votes.empty()) return moves;
     moves.push_back(votes[0].move);
-    const Tree<S>& tree = trees_[0];
-    S state = tree.state();
-    const auto first = tree.children(tree.root());
-    const auto found = std::find_if(first.begin(), first.end(), [&](const auto& c) { return c.move == moves[0]; });
-    if (found == first.end()) return moves;  // another tree has found it
-    auto node = *found;
+    S state = tree_.state();
+    const auto first = tree_.children(tree_.root());
+    auto node = *std::find_if(first.begin(), first.end(), [&](const auto& c) { return c.move == moves[0]; });
     while (node.count > 0) {
         state.apply(node.move);
-        const auto children = tree.children(node);
+        const auto children = tree_.children(node);
         const auto worse = [&](const auto& a, const auto& b) {
             const int one = certainty(a.proof, state.to_play(), false), two = certainty(b.proof, state.to_play(), false);
             return one != two ? one < two : a.visits < b.visits;
@@ -227,7 +290,7 @@ void Search<S>::play(std::string_view text) {
     const auto same = [&](const Move& move) { return std::string_view(state().text(move)) == canonical; };
     const auto move = std::find_if(moves.begin(), moves.end(), same);
     const bool listed = move != moves.end();
-    for (auto& tree : trees_) listed ? tree.advance(*move) : tree.restart(next);
+    listed ? tree_.advance(*move) : tree_.restart(next);
 }
 
 }  // namespace ggp

@@ -1,5 +1,5 @@
 // A search tree that grows by playouts: PUCT with AMAF, rollouts, and proofs of what is won. It knows no game, and
-// neither clocks nor threads: see search.hpp. What a game may offer besides GameState:
+// neither clocks nor threads: see search.hpp. Several playouts may be under way at a time. What a game may offer besides GameState:
 //     certain_winner()  who wins however the opponent plays on; none if that is not plain
 //     decides(move)     the winner if that is played, or none
 //     dominated(move)   another move is at least as good: pruned. At least one move is not dominated
@@ -28,38 +28,81 @@ namespace ggp {
 
 static_assert(FLT_EVAL_METHOD == 0, "floats are rounded after each operation");
 
+// One playout after another, in buffers that are used again: through the tree, then a random game from where that ends.
+// Aligned: those of several threads lie side by side, and no thread writes to a line of the cache that another one reads.
+template <GameState S>
+class alignas(128) Playout {
+  public:
+    Playout(const S& root, std::uint64_t seed) : state_(root), rng_(seed), marks_(S::keys) {
+        const auto longest = static_cast<std::size_t>(playout_plies_per_cell * root.cells());
+        line_.reserve(longest), path_.reserve(longest), rollout_.resize(longest);
+    }
+
+    // Whether the tree has said how the game ends, or a rollout has.
+    bool known() const { return points_ >= 0; }
+
+    // To the end at random. No tree is looked at.
+    void roll_out();
+
+  private:
+    template <GameState>
+    friend class Tree;
+
+    struct Step {
+        std::uint32_t node;
+        Colour mover;
+    };
+    struct Ply {
+        std::uint16_t key;
+        Colour colour;
+    };
+
+    S state_;
+    Rng rng_;
+    int points_ = -1;           // Black's half points; -1: not known yet
+    std::vector<Step> path_;    // the nodes from the root on
+    std::vector<Ply> line_;     // the moves from one to the next
+    std::vector<Ply> rollout_;  // and then: the first plies_ are those of this playout
+    std::size_t plies_ = 0;
+    std::vector<std::uint32_t> marks_;  // by key: in which playout a move was made, and by which colour first
+    std::uint32_t number_ = 0;
+};
+
 // The tree holds colours apart, not seats: a move that swaps sides is left out, and who may swap looks at the worth of
 // the root. A root whose moves may be answered by a swap (`swap_follows`) is searched for the most even move.
-// Aligned: trees of several threads lie side by side, and no thread writes to a line of the cache that another one reads.
 template <GameState S>
-class alignas(128) Tree {
+class Tree {
   public:
     using Move = typename S::Move;
     using TreeNode = Node<Move>;
 
     // Nodes beyond `most_nodes` are not made: leaves then stay leaves. The root's children are always made.
-    Tree(const S& root, std::uint64_t seed, std::size_t most_nodes) : root_(root), state_(root), rng_(seed),
-        most_nodes_(std::min<std::size_t>(most_nodes, UINT32_MAX)), marks_(S::keys) {
+    Tree(const S& root, std::size_t most_nodes)
+        : root_(root), most_nodes_(std::min<std::size_t>(most_nodes, UINT32_MAX)) {
         root_.ready_for_playouts();
-        const auto longest = static_cast<std::size_t>(playout_plies_per_cell * root_.cells());
-        line_.reserve(longest), path_.reserve(longest), rollout_.resize(longest);
         nodes_.reserve(most_nodes_);
-        begin();
+        clear();
     }
 
     const S& state() const { return root_; }
     TreeNode root() const { return nodes_[0]; }
     std::size_t nodes() const { return nodes_.size(); }
     bool swap_follows() const { return swap_follows_; }
+    bool is_proven() const { return nodes_.links[0].proof != Proof::open; }
     std::vector<TreeNode> children(const TreeNode& node) const {
         std::vector<TreeNode> children;
         for (std::size_t i = node.first; i < node.first + node.count; ++i) children.push_back(nodes_[i]);
         return children;
     }
 
-    // Goes on for so many playouts, or until the root is proven. Not of a position that is over.
-    void play(std::uint64_t playouts) {
-        for (; playouts > 0 && nodes_.links[0].proof == Proof::open; --playouts) play_one();
+    // Begins a playout: to a leaf, or to what is proven. Until it is backed up or taken back it counts as a draw.
+    // Not of a root that is over or proven.
+    void descend(Playout<S>& playout);
+    // Ends one that is known.
+    void back_up(Playout<S>& playout);
+    // As if it had not begun.
+    void take_back(const Playout<S>& playout) {
+        for (const auto& step : playout.path_) --nodes_.visits[step.node], nodes_.points[step.node] -= under_way;
     }
 
     // The position after a move that is possible at the root: what the tree knows of it is kept.
@@ -71,7 +114,7 @@ class alignas(128) Tree {
         const std::size_t found = child == children.end() ? 0 : root().first + place;
         root_.apply(move);
         // Of a root that is proven the moves must be known as well.
-        if (found == 0 || (child->first == 0 && child->proof != Proof::open)) return begin();
+        if (found == 0 || (child->first == 0 && child->proof != Proof::open)) return clear();
         keep(found);
         look_for_swaps();
     }
@@ -80,22 +123,14 @@ class alignas(128) Tree {
     void restart(const S& root) {
         root_ = root;
         root_.ready_for_playouts();
-        begin();
+        clear();
     }
 
   private:
     // Found by play of the built-in games against each other, as those of Choice.
     static constexpr float explores = 0.25F;  // the weight of what was seldom tried, which all moves share
     static constexpr int prior_games = 20;    // AMAF visits that a move begins with if the game has a view of it
-
-    struct Step {
-        std::uint32_t node;
-        Colour mover;
-    };
-    struct Ply {
-        std::uint16_t key;
-        Colour colour;
-    };
+    static constexpr int under_way = 1;       // half points of Black, as a draw
 
     // The visits after which a leaf gets children: one in a small tree, in a large one more, because most leaves are
     // never seen again and children are what a playout costs beside the random game.
@@ -103,40 +138,30 @@ class alignas(128) Tree {
         return 1 + static_cast<int>(std::bit_width(static_cast<std::uint32_t>(nodes_.visits[0]) / 512));
     }
 
-    void begin() {
+    void clear() {
         nodes_.resize(0), nodes_.resize(1);
         look_for_swaps();
     }
     void look_for_swaps();
-    void play_one();
-    void expand(std::uint32_t index, Colour mover);
+    void expand(Playout<S>& playout, std::uint32_t index, Colour mover);
     // Of the prior_games games after that move its mover wins so many.
     void set_prior(std::size_t child, Colour mover, int wins) {
         nodes_.amaf_visits[child] = prior_games;
         nodes_.amaf_points[child] = 2 * (mover == Colour::black ? wins : prior_games - wins);
     }
     std::uint32_t select(std::uint32_t index, Colour mover, bool even) const;
-    int rollout();
-    void back_up(int points);
-    void prove_path();
+    void prove_path(const Playout<S>& playout);
     bool prove(std::uint32_t index, Colour mover);
-    bool find_proof(std::uint32_t index);
+    bool find_proof(S& state, std::uint32_t index);
     void keep(std::size_t child);
-    bool is_swap(const S& state, const Move& move) const {
+    static bool is_swap(const S& state, const Move& move) {
         return state.key(move) == 0 && std::string_view(state.text(move)) == "swap-sides";
     }
 
-    S root_, state_;
-    Rng rng_;
+    S root_;
     std::size_t most_nodes_;
     bool swap_follows_ = false;
     Nodes<Move> nodes_;
-    std::vector<Step> path_;  // of the playout: the nodes from the root on
-    std::vector<Ply> line_;     // the moves from one to the next
-    std::vector<Ply> rollout_;  // and then: the first plies_ are those of this playout
-    std::size_t plies_ = 0;
-    std::vector<std::uint32_t> marks_;  // by key: in which playout a move was made, and by which colour first
-    std::uint32_t playout_ = 0;
     std::vector<Move> moves_;
 };
 
@@ -146,60 +171,57 @@ void Tree<S>::look_for_swaps() {
     moves_.clear();
     root_.list_moves(moves_);
     if (moves_.empty()) return;
-    state_ = root_;
-    state_.apply(moves_.front());
-    if (state_.seat() == root_.seat()) return;
+    S state = root_;
+    state.apply(moves_.front());
+    if (state.seat() == root_.seat()) return;
     moves_.clear();
-    state_.list_moves(moves_);
-    swap_follows_ = std::any_of(moves_.begin(), moves_.end(), [this](const Move& m) { return is_swap(state_, m); });
+    state.list_moves(moves_);
+    swap_follows_ = std::any_of(moves_.begin(), moves_.end(), [&](const Move& m) { return is_swap(state, m); });
 }
 
 template <GameState S>
-void Tree<S>::play_one() {
-    state_ = root_;
-    path_.clear(), line_.clear(), plies_ = 0;
-    int points = -1;
-    for (std::uint32_t at = 0; points < 0;) {
+void Tree<S>::descend(Playout<S>& playout) {
+    S& state = playout.state_;
+    state = root_;
+    playout.path_.clear(), playout.line_.clear(), playout.plies_ = 0, playout.points_ = -1;
+    for (std::uint32_t at = 0;;) {
         const int visits = ++nodes_.visits[at];
-        const Colour mover = state_.to_play();
-        path_.push_back({at, mover});
-        if (visits == 1 && find_proof(at)) {
-            prove_path();
+        nodes_.points[at] += under_way;
+        const Colour mover = state.to_play();
+        playout.path_.push_back({at, mover});
+        if (visits == 1 && find_proof(state, at)) {
+            prove_path(playout);
         } else if (nodes_.links[at].first == 0 && nodes_.links[at].proof == Proof::open &&
                    (at == 0 || visits > expand_threshold())) {
-            expand(at, mover);
+            expand(playout, at, mover);
         }
         const auto node = nodes_.links[at];
-        if (node.proof != Proof::open) {
-            points = points_of(node.proof);
-        } else if (node.first == 0) {
-            points = rollout();
-        } else {
-            at = select(at, mover, at == 0 && swap_follows_);
-            nodes_.fetch(nodes_.links[at].first, nodes_.links[at].count);
-            line_.push_back({nodes_.keys[at], mover});
-            state_.apply(nodes_.moves[at]);
-        }
+        if (node.proof != Proof::open) playout.points_ = points_of(node.proof);
+        if (node.proof != Proof::open || node.first == 0) return;
+        at = select(at, mover, at == 0 && swap_follows_);
+        nodes_.fetch(nodes_.links[at].first, nodes_.links[at].count);
+        playout.line_.push_back({nodes_.keys[at], mover});
+        state.apply(nodes_.moves[at]);
     }
-    back_up(points);
 }
 
 template <GameState S>
-void Tree<S>::expand(std::uint32_t index, Colour mover) {
+void Tree<S>::expand(Playout<S>& playout, std::uint32_t index, Colour mover) {
+    S& state = playout.state_;  // not const: what a game offers may use buffers of its own
     moves_.clear();
-    state_.list_moves(moves_);
-    std::erase_if(moves_, [this](const Move& move) {
-        if constexpr (requires { state_.dominated(move); })
-            if (state_.dominated(move)) return true;
-        return is_swap(state_, move);
+    state.list_moves(moves_);
+    std::erase_if(moves_, [&](const Move& move) {
+        if constexpr (requires { state.dominated(move); })
+            if (state.dominated(move)) return true;
+        return is_swap(state, move);
     });
     const std::size_t first = nodes_.size(), count = std::min<std::size_t>(moves_.size(), UINT16_MAX);
     if (index != 0 && first + count > most_nodes_) return;
     for (std::size_t i = count; i > 1; --i)  // equals are tried in this order
-        std::swap(moves_[i - 1], moves_[rng_.below(static_cast<std::uint32_t>(i))]);
+        std::swap(moves_[i - 1], moves_[playout.rng_.below(static_cast<std::uint32_t>(i))]);
     bool proven = false;
-    [[maybe_unused]] auto move_priors = [this] {
-        if constexpr (requires { state_.move_priors(); }) return state_.move_priors();
+    [[maybe_unused]] auto move_priors = [&] {
+        if constexpr (requires { state.move_priors(); }) return state.move_priors();
         else return nullptr;
     }();
     nodes_.resize(first + count);
@@ -207,12 +229,12 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
         const Move& move = moves_[i];
         const std::size_t child = first + i;
         nodes_.moves[child] = move;
-        nodes_.keys[child] = state_.key(move);
-        if constexpr (requires { state_.unlikely(move); })
-            if (state_.unlikely(move)) set_prior(child, mover, 0);
-        if constexpr (requires { state_.move_priors(); }) set_prior(child, mover, move_priors.wins(move, prior_games));
-        if constexpr (requires { state_.decides(move); })
-            if (const Colour winner = state_.decides(move); winner != Colour::none) {
+        nodes_.keys[child] = state.key(move);
+        if constexpr (requires { state.unlikely(move); })
+            if (state.unlikely(move)) set_prior(child, mover, 0);
+        if constexpr (requires { state.move_priors(); }) set_prior(child, mover, move_priors.wins(move, prior_games));
+        if constexpr (requires { state.decides(move); })
+            if (const Colour winner = state.decides(move); winner != Colour::none) {
                 nodes_.links[child].proof = won_by(winner);
                 proven = true;
             }
@@ -221,13 +243,14 @@ void Tree<S>::expand(std::uint32_t index, Colour mover) {
     link.first = static_cast<std::uint32_t>(first);
     link.count = static_cast<std::uint16_t>(count);
     link.child_proven = proven;
-    if (proven && (index != 0 || !swap_follows_) && prove(index, mover)) prove_path();
+    if (proven && (index != 0 || !swap_follows_) && prove(index, mover)) prove_path(playout);
 }
 
 template <GameState S>
 std::uint32_t Tree<S>::select(std::uint32_t index, Colour mover, bool even) const {
     const auto& link = nodes_.links[index];
-    const float visits = static_cast<float>(nodes_.visits[index] - 1), points = static_cast<float>(nodes_.points[index]);
+    const float visits = static_cast<float>(nodes_.visits[index] - 1);  // but for the one that is on its way
+    const float points = static_cast<float>(nodes_.points[index] - under_way);
     const float won = mover == Colour::black ? points : 2 * visits - points;
     const float prior = visits > 0 ? Choice::prior_visits * won / visits : Choice::prior_visits;
     const float exploration =
@@ -236,10 +259,9 @@ std::uint32_t Tree<S>::select(std::uint32_t index, Colour mover, bool even) cons
     return link.first + best_child(children, {mover, prior, exploration, even, link.child_proven || even});
 }
 
-// Black's half points of a random game from where state_ is. All of a ply is made one with this loop, as the compiler
-// does it of itself in playouts(), where it is called once.
+// All of a ply is made one with this loop, as the compiler does it of itself in playouts(), where it is called once.
 template <GameState S>
-[[gnu::flatten]] int Tree<S>::rollout() {
+[[gnu::flatten]] void Playout<S>::roll_out() {
     const auto cap = static_cast<std::size_t>(playout_plies_per_cell * state_.cells());
     if (rollout_.size() < cap) rollout_.resize(cap);
     Ply* ply = rollout_.data();
@@ -248,45 +270,47 @@ template <GameState S>
         *ply = {state_.key(state_.play_random(rng_, Policy::rollout)), mover};
     }
     plies_ = static_cast<std::size_t>(ply - rollout_.data());
-    return points_of(won_by(state_.phase() == Phase::over ? state_.leader() : Colour::none));
+    points_ = points_of(won_by(state_.phase() == Phase::over ? state_.leader() : Colour::none));
 }
 
 template <GameState S>
-void Tree<S>::back_up(int points) {
-    const std::uint32_t playout = ++playout_ << 2;
-    std::uint32_t* const marks = marks_.data();
-    const auto mark = [=](Colour colour) { return playout | static_cast<std::uint32_t>(colour); };
+void Tree<S>::back_up(Playout<S>& playout) {
+    using Ply = typename Playout<S>::Ply;
+    const std::uint32_t number = ++playout.number_ << 2;
+    std::uint32_t* const marks = playout.marks_.data();
+    const auto mark = [=](Colour colour) { return number | static_cast<std::uint32_t>(colour); };
     const auto set = [=](Ply ply) { marks[ply.key] = mark(ply.colour); };  // from the last ply on: the earlier one stands
-    for (const Ply *first = rollout_.data(), *ply = first + plies_; ply != first;) set(*--ply);
-    for (std::size_t depth = path_.size(); depth-- > 0;) {
-        const std::uint32_t index = path_[depth].node;
-        nodes_.points[index] += points;
-        if (depth < line_.size()) set(line_[depth]);
+    for (const Ply *first = playout.rollout_.data(), *ply = first + playout.plies_; ply != first;) set(*--ply);
+    for (std::size_t depth = playout.path_.size(); depth-- > 0;) {
+        const std::uint32_t index = playout.path_[depth].node;
+        nodes_.points[index] += playout.points_ - under_way;
+        if (depth < playout.line_.size()) set(playout.line_[depth]);
         marks[0] = 0;
         const auto& link = nodes_.links[index];
         count_amaf(&nodes_.amaf_visits[link.first], &nodes_.amaf_points[link.first], &nodes_.keys[link.first], link.count,
-                   marks, mark(path_[depth].mover), points);
+                   marks, mark(playout.path_[depth].mover), playout.points_);
     }
 }
 
 // Whether the position itself decides the winner: it is over, or the game knows. Not of the root: its moves are asked for.
 template <GameState S>
-bool Tree<S>::find_proof(std::uint32_t index) {
+bool Tree<S>::find_proof(S& state, std::uint32_t index) {
     Proof& proof = nodes_.links[index].proof;
-    if (state_.phase() == Phase::over) return proof = won_by(state_.leader()), true;
-    if constexpr (requires { state_.certain_winner(); })
-        if (const Colour winner = index == 0 ? Colour::none : state_.certain_winner(); winner != Colour::none)
+    if (state.phase() == Phase::over) return proof = won_by(state.leader()), true;
+    if constexpr (requires { state.certain_winner(); })
+        if (const Colour winner = index == 0 ? Colour::none : state.certain_winner(); winner != Colour::none)
             return proof = won_by(winner), true;
     return false;
 }
 
 // The last node of the path has just been proven: so may be those before it.
 template <GameState S>
-void Tree<S>::prove_path() {
-    for (std::size_t depth = path_.size() - 1; depth-- > 0;) {
-        nodes_.links[path_[depth].node].child_proven = true;
+void Tree<S>::prove_path(const Playout<S>& playout) {
+    const auto& path = playout.path_;
+    for (std::size_t depth = path.size() - 1; depth-- > 0;) {
+        nodes_.links[path[depth].node].child_proven = true;
         if (depth == 0 && swap_follows_) return;
-        if (!prove(path_[depth].node, path_[depth].mover)) return;
+        if (!prove(path[depth].node, path[depth].mover)) return;
     }
 }
 
