@@ -78,7 +78,7 @@ class Searcher:
         self._chance.begin_match(seed)
 
     def choose(self, position: Position) -> str:
-        """A legal move of any phase, or `resign`. The same chance, plies and playouts: the same move."""
+        """A legal move of any phase, or `resign`. The same chance, plies and playouts of one thread: the same move."""
         if position.phase == "agree":
             return self._agree(position)
         if position.phase == "bid":

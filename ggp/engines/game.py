@@ -105,7 +105,7 @@ class Playouts(NamedTuple):
 class Search(Protocol):
     """A search from one position, with its own copy of it. `ggp.engines.native.CoreState.search` makes one.
 
-    The same seed, threads, playouts and moves find the same on every machine, as long as no time ends a run.
+    With one thread the same seed, playouts and moves find the same on every machine, as long as no time ends a run.
     """
 
     def run(self, playouts: int = 0, seconds: float = 0.0) -> None:

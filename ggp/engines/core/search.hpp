@@ -1,17 +1,16 @@
-// A search of any game within limits: one tree, and threads that play the rollouts. What is done in the tree is done by
-// one thread at a time and in one order: a playout ends only after those that began before it, and makes room for one to
-// begin. So where playouts are the limit the same seed, playouts and number of threads find the same, whichever thread is
-// faster, also beside a clock with time enough. No clock is read here.
+// A search of any game within limits: one tree, and threads that take turns in it and play their rollouts side by side
+// (tree parallelization: Chaslot, Winands, van den Herik 2008). Where playouts are the limit, one thread finds the same by
+// the same seed, also beside a clock with time enough; what several find depends on which is faster. No clock is read here.
 #pragma once
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <future>
 #include <limits>
 #include <mutex>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,38 +37,16 @@ struct Vote {
     std::int64_t points_for(Colour colour) const { return colour == Colour::black ? points : 2 * visits - points; }
 };
 
-// Some playouts of a search, and what its threads share besides the tree: they hold the mutex but for their rollouts.
-struct SearchRound {
-    enum class Stage { in_tree, waits, rolls };  // of a playout: before and after its rollout, and during it
-
-    SearchRound(std::uint64_t most, std::size_t under_way) : most(most), stages(under_way) {}
-
-    void end() {
-        const std::lock_guard lock(mutex);
-        stop = true;
-        changed.notify_all();
-    }
-
-    const std::uint64_t most;            // playouts that may begin
-    std::uint64_t begun = 0, ended = 0;  // the n-th that began, from 0 on, is at n % their number
-    std::vector<Stage> stages;
-    bool stop = false;
-    std::mutex mutex;
-    std::condition_variable changed;
-};
-
 template <GameState S>
 class Search {
   public:
     using Move = typename S::Move;
 
     // threads: 1 or more. Not of a position that is over.
-    Search(const S& root, std::uint64_t seed, int threads, std::size_t most_nodes)
-        : tree_(root, most_nodes), threads_(static_cast<std::size_t>(threads)) {
+    Search(const S& root, std::uint64_t seed, int threads, std::size_t most_nodes) : tree_(root, most_nodes) {
         Rng seeds(seed);
-        const std::size_t under_way = threads == 1 ? 1 : 2 * threads_;  // so that one is always ready for each thread
-        playouts_.reserve(under_way);
-        for (std::size_t i = 0; i < under_way; ++i) playouts_.emplace_back(root, seeds.next());
+        playouts_.reserve(static_cast<std::size_t>(threads));
+        for (int i = 0; i < threads; ++i) playouts_.emplace_back(root, seeds.next());
     }
 
     const S& state() const { return tree_.state(); }
@@ -92,11 +69,19 @@ class Search {
 
   private:
     static constexpr int plies_between_looks = 20'000;  // of all threads: they may share a core
+    static constexpr int tries = 100;  // for the tree, until a thread sleeps: a turn is shorter than to wake up
+
+    // What the threads share besides the tree. Who holds the mutex has the turn.
+    struct Round {
+        const std::uint64_t most;  // playouts
+        std::uint64_t begun = 0;
+        bool stop = false;
+        std::mutex mutex{};
+    };
 
     std::uint64_t undecided(std::uint64_t left) const;
-    void grow(SearchRound& round);
     template <class Enough>
-    void work(SearchRound& round, Enough enough);
+    void work(Round& round, Playout<S>& playout, Enough enough);
     template <class Late>
     std::uint64_t play_round(std::uint64_t playouts, std::uint64_t step, Late late);
     // Of a move: 1, it wins for that colour; -1, it loses, or the opponent may take the side that wins; 0, neither is
@@ -107,14 +92,13 @@ class Search {
     }
 
     Tree<S> tree_;
-    std::size_t threads_;
-    std::vector<Playout<S>> playouts_;
+    std::vector<Playout<S>> playouts_;  // one of each thread
 };
 
 template <GameState S>
 template <class Elapsed>
 void Search<S>::run(const Limits& limits, Elapsed elapsed) {
-    const std::uint64_t threads = threads_;
+    const std::uint64_t threads = playouts_.size();
     const auto cells = static_cast<std::uint64_t>(state().cells());
     const auto step = std::clamp<std::uint64_t>(plies_between_looks / (cells * threads), 1, 500);  // of each thread
     constexpr std::uint64_t endless = ~std::uint64_t{0} >> 1;
@@ -132,100 +116,56 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
         if (open == 0) return;
         // By time alone it learns from one playout how long they take. With a number of playouts its rounds are those
         // without a clock: one with time enough then changes nothing. At the end of a round threads wait for each
-        // other: those of several are as long as nothing can be decided, but what one proves waits for no more than
-        // was played before.
+        // other: those of several are as long as nothing can be decided, and no longer than all before.
         std::uint64_t each = threads > 1 ? std::max(step, std::min(done, open) / threads) : step;
         if (done == 0 && limits.playouts == 0) each = 1;
         done += play_round(std::min(threads * each, left), step, late);
     }
 }
 
-// Does all that can be done in the tree now.
-template <GameState S>
-void Search<S>::grow(SearchRound& round) {
-    using enum SearchRound::Stage;
-    for (const auto number = playouts_.size();;) {
-        if (round.begun < round.most && round.begun - round.ended < number && !tree_.is_proven()) {
-            const auto next = round.begun++ % number;
-            tree_.descend(playouts_[next]);
-            round.stages[next] = playouts_[next].known() ? in_tree : waits;
-        } else if (round.ended < round.begun && round.stages[round.ended % number] == in_tree) {
-            tree_.back_up(playouts_[round.ended++ % number]);
-        } else {
-            return;
-        }
-    }
-}
-
-// What a thread does in a round: one rollout after another. enough(rolled) is asked after each, and while none waits; it
-// may throw.
+// One thread's part of a round. enough() is asked after each playout, and may throw.
 template <GameState S>
 template <class Enough>
-void Search<S>::work(SearchRound& round, Enough enough) {
-    using enum SearchRound::Stage;
-    const auto number = playouts_.size();
-    for (std::unique_lock lock(round.mutex); !round.stop;) {
-        grow(round);
-        if (round.ended == round.begun) break;
-        auto next = round.ended;
-        while (next < round.begun && round.stages[next % number] != waits) ++next;
-        const bool found = next < round.begun;
-        if (found) {
-            round.stages[next % number] = rolls;
-            lock.unlock();
-            playouts_[next % number].roll_out();
-        } else {
-            round.changed.wait_for(lock, std::chrono::milliseconds(5));
-            lock.unlock();
+void Search<S>::work(Round& round, Playout<S>& playout, Enough enough) {
+    std::unique_lock turn(round.mutex);
+    while (!round.stop && round.begun < round.most && !tree_.is_proven()) {
+        ++round.begun;
+        try {
+            tree_.descend(playout);
+            turn.unlock();
+            if (!playout.known()) playout.roll_out(tree_);
+            const bool stop = enough();
+            for (int i = 0; i < tries && !turn.try_lock(); ++i) std::this_thread::yield();
+            if (!turn) turn.lock();
+            round.stop |= stop;
+            tree_.back_up(playout);
+        } catch (...) {
+            if (!turn) turn.lock();
+            round.stop = true;
+            tree_.take_back(playout);
+            throw;
         }
-        const bool stop = enough(found);
-        lock.lock();
-        round.stop |= stop;
-        if (found) round.stages[next % number] = in_tree;
-        if (threads_ > 1) round.changed.notify_one();
     }
-    round.end();
 }
 
-// The calling thread asks late() after every `step` of its rollouts, and while it waits for the others; once it is late,
-// or throws, all stop after the rollouts that they are at. How many were played.
+// The calling thread asks late() after every `step` of its playouts; once it is late, or throws, all stop after the ones
+// that they are at. How many were played.
 template <GameState S>
 template <class Late>
 std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t step, Late late) {
-    SearchRound round(playouts, playouts_.size());
-    std::uint64_t dropped = 0;
-    const auto finish = [&] {
-        for (; round.ended < round.begun; ++round.ended) {
-            auto& playout = playouts_[round.ended % playouts_.size()];
-            if (playout.known()) tree_.back_up(playout);
-            else tree_.take_back(playout), ++dropped;
-        }
-    };
-    const auto other = [&] {
-        try {
-            work(round, [](bool) { return false; });
-        } catch (...) {
-            round.end();
-            throw;
-        }
-    };
-    std::vector<std::future<void>> others;
+    Round round{playouts};
+    std::vector<std::future<void>> others;  // as they go, they wait for their threads
     try {
-        for (std::size_t i = 1; i < threads_; ++i) others.push_back(std::async(std::launch::async, other));
-        work(round, [&, rolled = std::uint64_t{0}](bool rolls) mutable {
-            rolled += rolls;
-            return (!rolls || rolled % step == 0) && late();
-        });
-        for (auto& one : others) one.get();
+        for (std::size_t i = 1; i < playouts_.size(); ++i)
+            others.push_back(std::async(std::launch::async, [&, i] { work(round, playouts_[i], [] { return false; }); }));
+        work(round, playouts_[0], [&, played = std::uint64_t{0}]() mutable { return ++played % step == 0 && late(); });
+        for (auto& other : others) other.get();
     } catch (...) {
-        round.end();
-        for (auto& one : others)
-            if (one.valid()) one.wait();
-        finish();
+        const std::lock_guard turn(round.mutex);
+        round.stop = true;
         throw;
     }
-    finish();
-    return round.begun - dropped;
+    return round.begun;
 }
 
 // Of so many playouts more, after how many the best move may be decided; 0: it is. It is proven, or the visits of the

@@ -28,6 +28,9 @@ namespace ggp {
 
 static_assert(FLT_EVAL_METHOD == 0, "floats are rounded after each operation");
 
+template <GameState S>
+class Tree;
+
 // One playout after another, in buffers that are used again: through the tree, then a random game from where that ends.
 // Aligned: those of several threads lie side by side, and no thread writes to a line of the cache that another one reads.
 template <GameState S>
@@ -41,12 +44,11 @@ class alignas(128) Playout {
     // Whether the tree has said how the game ends, or a rollout has.
     bool known() const { return points_ >= 0; }
 
-    // To the end at random. No tree is looked at.
-    void roll_out();
+    // To the end at random, and back to the root of the tree. The tree may grow meanwhile.
+    void roll_out(const Tree<S>& tree);
 
   private:
-    template <GameState>
-    friend class Tree;
+    friend class Tree<S>;
 
     struct Step {
         std::uint32_t node;
@@ -62,10 +64,13 @@ class alignas(128) Playout {
     int points_ = -1;           // Black's half points; -1: not known yet
     std::vector<Step> path_;    // the nodes from the root on
     std::vector<Ply> line_;     // the moves from one to the next
-    std::vector<Ply> rollout_;  // and then: the first plies_ are those of this playout
-    std::size_t plies_ = 0;
+    std::vector<Ply> rollout_;  // and then
     std::vector<std::uint32_t> marks_;  // by key: in which playout a move was made, and by which colour first
     std::uint32_t number_ = 0;
+    std::uint64_t at_root_ = 0;  // state_ is that of this root of the tree; 0: of none
+
+    std::uint32_t mark(Colour colour) const { return number_ << 2 | static_cast<std::uint32_t>(colour); }
+    void set_mark(Ply ply) { marks_[ply.key] = mark(ply.colour); }  // from the last ply on: the earlier one stands
 };
 
 // The tree holds colours apart, not seats: a move that swaps sides is left out, and who may swap looks at the worth of
@@ -113,6 +118,7 @@ class Tree {
         const auto place = static_cast<std::size_t>(child - children.begin());
         const std::size_t found = child == children.end() ? 0 : root().first + place;
         root_.apply(move);
+        ++roots_;
         // Of a root that is proven the moves must be known as well.
         if (found == 0 || (child->first == 0 && child->proof != Proof::open)) return clear();
         keep(found);
@@ -122,11 +128,14 @@ class Tree {
     // The same after what is no move of the tree, such as a list of dead stones.
     void restart(const S& root) {
         root_ = root;
+        ++roots_;
         root_.ready_for_playouts();
         clear();
     }
 
   private:
+    friend class Playout<S>;
+
     // Found by play of the built-in games against each other, as those of Choice.
     static constexpr float explores = 0.25F;  // the weight of what was seldom tried, which all moves share
     static constexpr int prior_games = 20;    // AMAF visits that a move begins with if the game has a view of it
@@ -159,6 +168,7 @@ class Tree {
     }
 
     S root_;
+    std::uint64_t roots_ = 1;  // so many, this one counted
     std::size_t most_nodes_;
     bool swap_follows_ = false;
     Nodes<Move> nodes_;
@@ -182,8 +192,9 @@ void Tree<S>::look_for_swaps() {
 template <GameState S>
 void Tree<S>::descend(Playout<S>& playout) {
     S& state = playout.state_;
-    state = root_;
-    playout.path_.clear(), playout.line_.clear(), playout.plies_ = 0, playout.points_ = -1;
+    playout.path_.clear(), playout.line_.clear(), playout.points_ = -1;
+    if (std::exchange(playout.at_root_, 0) != roots_) state = root_;
+    ++playout.number_;
     for (std::uint32_t at = 0;;) {
         const int visits = ++nodes_.visits[at];
         nodes_.points[at] += under_way;
@@ -261,7 +272,7 @@ std::uint32_t Tree<S>::select(std::uint32_t index, Colour mover, bool even) cons
 
 // All of a ply is made one with this loop, as the compiler does it of itself in playouts(), where it is called once.
 template <GameState S>
-[[gnu::flatten]] void Playout<S>::roll_out() {
+[[gnu::flatten]] void Playout<S>::roll_out(const Tree<S>& tree) {
     const auto cap = static_cast<std::size_t>(playout_plies_per_cell * state_.cells());
     if (rollout_.size() < cap) rollout_.resize(cap);
     Ply* ply = rollout_.data();
@@ -269,26 +280,22 @@ template <GameState S>
         const Colour mover = state_.to_play();
         *ply = {state_.key(state_.play_random(rng_, Policy::rollout)), mover};
     }
-    plies_ = static_cast<std::size_t>(ply - rollout_.data());
     points_ = points_of(won_by(state_.phase() == Phase::over ? state_.leader() : Colour::none));
+    while (ply != rollout_.data()) set_mark(*--ply);
+    state_ = tree.root_, at_root_ = tree.roots_;
 }
 
 template <GameState S>
 void Tree<S>::back_up(Playout<S>& playout) {
-    using Ply = typename Playout<S>::Ply;
-    const std::uint32_t number = ++playout.number_ << 2;
     std::uint32_t* const marks = playout.marks_.data();
-    const auto mark = [=](Colour colour) { return number | static_cast<std::uint32_t>(colour); };
-    const auto set = [=](Ply ply) { marks[ply.key] = mark(ply.colour); };  // from the last ply on: the earlier one stands
-    for (const Ply *first = playout.rollout_.data(), *ply = first + playout.plies_; ply != first;) set(*--ply);
     for (std::size_t depth = playout.path_.size(); depth-- > 0;) {
         const std::uint32_t index = playout.path_[depth].node;
         nodes_.points[index] += playout.points_ - under_way;
-        if (depth < playout.line_.size()) set(playout.line_[depth]);
+        if (depth < playout.line_.size()) playout.set_mark(playout.line_[depth]);
         marks[0] = 0;
         const auto& link = nodes_.links[index];
         count_amaf(&nodes_.amaf_visits[link.first], &nodes_.amaf_points[link.first], &nodes_.keys[link.first], link.count,
-                   marks, mark(playout.path_[depth].mover), playout.points_);
+                   marks, playout.mark(playout.path_[depth].mover), playout.points_);
     }
 }
 
