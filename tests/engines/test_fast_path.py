@@ -23,10 +23,9 @@ from ggp.engines.service import make_responder
 from ggp.engines.session import Session
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import serve_stdio
-from ggp.protocol.transports.unix import UnixService
 from tests.support.cli import wait_until
+from tests.support.unix_service import ServedStream
 
-PATIENCE = 60  # seconds
 STARTS = [
     "yugo size=3",
     "yugo size=4 handicap=2 agreement=on",
@@ -139,24 +138,14 @@ class Served:
         os.close(self.read_end)
 
 
-class ServedAtSocket:
-    """An Asked at a Unix stream socket."""
+class ServedAtSocket(ServedStream):
+    """An Asked at a Unix stream socket; only its first session is counted."""
 
     def __init__(self, path: Path) -> None:
         self.counted = Counted()
         self._first: Responder | None = self.counted.responder
-        self.service = UnixService(f"unix://{path}", self._make)
-        self._stop = False
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-        self.path = path
+        super().__init__(path, self._make)
         self.peer = self.connect()
-
-    def connect(self) -> socket.socket:
-        peer = socket.socket(socket.AF_UNIX)
-        peer.settimeout(PATIENCE)
-        peer.connect(str(self.path))
-        return peer
 
     def ask(self, line: bytes, peer: socket.socket | None = None) -> bytes:
         peer = peer or self.peer
@@ -170,18 +159,11 @@ class ServedAtSocket:
 
     def close(self) -> None:
         self.peer.close()
-        self._stop = True
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive()
-        self.service.close()
+        self.stop()
 
     def _make(self) -> Responder:
         first, self._first = self._first, None
         return first or make_responder(Session(Registry()))
-
-    def _serve(self) -> None:
-        while not self._stop:
-            self.service.serve_some(0.02)
 
 
 @pytest.mark.parametrize("where", ["stdin", "socket"])

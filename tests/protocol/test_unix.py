@@ -20,36 +20,8 @@ from ggp.protocol.transports.signal_fd import Stopped, Stopping
 from ggp.protocol.transports.unix import UnixService
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
+from tests.support.unix_service import PATIENCE, ServedStream
 from tests.support.zmq_service import run_with_signal_at_poll
-
-PATIENCE = 60.0  # seconds
-
-
-class ServedStream:
-    """A UnixService in a thread of this process."""
-
-    def __init__(self, path: Path, sessions: int = 10) -> None:
-        self.path = path
-        self.service = UnixService(f"unix://{path}", make_responder, sessions)
-        self._stop = False
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def connect(self) -> socket.socket:
-        peer = socket.socket(socket.AF_UNIX)
-        peer.settimeout(PATIENCE)
-        peer.connect(str(self.path))
-        return peer
-
-    def stop(self) -> None:
-        self._stop = True
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive()
-        self.service.close()
-
-    def _serve(self) -> None:
-        while not self._stop:
-            self.service.serve_some(0.02)
 
 
 @pytest.fixture
@@ -173,6 +145,27 @@ def test_an_event_of_a_session_that_has_just_ended_is_passed_over(tmp_path: Path
     with ended, other:
         service._serve([(ended.fileno(), select.EPOLLIN)])
     assert service.serve_some(0) is False
+    service.close()
+
+
+def test_connections_that_come_keep_no_session_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer is a turn
+    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
+    with contextlib.ExitStack() as peers:
+
+        def connect() -> socket.socket:
+            peer = peers.enter_context(socket.socket(socket.AF_UNIX))
+            peer.connect(f"{tmp_path}/socket")
+            assert service.serve_some(0), "it is accepted"
+            return peer
+
+        one = connect()
+        one.sendall(b"echo a\n" * 3)
+        assert service.serve_some(0)
+        for _ in range(2):
+            assert service.turns.ready
+            connect()
+        assert one.recv(100, socket.MSG_DONTWAIT) == b"= a\n\n" * 3
     service.close()
 
 

@@ -24,9 +24,9 @@ from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.outcome import EngineFailed
 from ggp.referee.play.process import Process
 from ggp.referee.play.setting import Timeouts
-from tests.protocol import test_unix
 from tests.support import zmq_service
 from tests.support.codes import raises
+from tests.support.unix_service import ServedStream
 
 OURS = (sys.executable, "-m", "ggp.engines")
 PATIENCE = 60.0  # seconds
@@ -37,10 +37,10 @@ async def linked(kind: str, folder: Path) -> AsyncIterator[tuple[EngineLink, lis
     """A link to a service of tests.support.answering_program, and a word for each time that it was lost."""
     lost: list[str] = []
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    serving: test_unix.ServedStream | zmq_service.ServedZmq
+    serving: ServedStream | zmq_service.ServedZmq
     link: EngineLink
     if kind == "stream":
-        serving = test_unix.ServedStream(folder / "socket")
+        serving = ServedStream(folder / "socket")
         link = StreamLink(serving.service.url, lambda: lost.append("lost"), lambda: "")
     else:
         serving = zmq_service.ServedZmq(f"ipc://{folder}/socket")
