@@ -2,7 +2,8 @@
 
 import threading
 import zlib
-from functools import cache
+
+import zstandard
 
 from ggp.protocol.records import RecordError
 
@@ -11,36 +12,34 @@ _LEVEL = 1  # the higher ones save 1 % and take longer
 _ZLIB = b"\x78"  # the first byte of a record that an earlier version stored
 
 
-class _Zstandard(threading.local):
-    """The two contexts of a thread: to make one takes longer than a record."""
+class _Contexts(threading.local):
+    """Those of a thread: to make one takes longer than a record."""
 
     def __init__(self) -> None:
-        import zstandard  # a match with a record file needs none
-
-        self.size = zstandard.frame_content_size
         self.pack = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress
         self.unpack = zstandard.ZstdDecompressor().decompress
-        self.error = zstandard.ZstdError
 
 
-_zstandard = cache(_Zstandard)
+_contexts = _Contexts()
 
 
 def pack(lines: bytes) -> bytes:
     """Compress a record."""
-    return _zstandard().pack(lines)
+    return _contexts.pack(lines)
 
 
 def unpack(data: bytes) -> bytes:
-    """The lines of a packed record. Raises RecordError for a damaged one and for one above LONGEST."""
+    """The lines of a packed record. Raises RecordError for a damaged or empty one, and for one above LONGEST."""
     if data[:1] == _ZLIB:
         return _unpack_zlib(data)
-    zstandard = _zstandard()
     try:
-        if zstandard.size(data) > LONGEST:
+        size = zstandard.frame_content_size(data)
+        if size > LONGEST:
             raise RecordError("it is too long")
-        return zstandard.unpack(data, allow_extra_data=False)
-    except zstandard.error as error:
+        if size == 0:  # then the library does not look at the rest
+            raise RecordError("it is empty")
+        return _contexts.unpack(data, allow_extra_data=False)
+    except zstandard.ZstdError as error:
         raise RecordError(str(error)) from None
 
 

@@ -16,7 +16,7 @@ from ggp.referee.packed_records import pack, unpack
 LINES = b'{"event":"start","match":"1"}\n' * 100
 
 
-@given(st.binary())
+@given(st.binary(min_size=1))
 def test_what_is_packed_comes_back(lines: bytes) -> None:
     assert unpack(pack(lines)) == lines
 
@@ -41,6 +41,9 @@ def test_every_changed_bit_is_noticed(data: bytes) -> None:
     [
         b"",
         b"not packed",
+        pack(b""),
+        pack(b"") + b"junk",
+        pack(LINES[:100])[:5] + bytes(1) + pack(LINES[:100])[6:],  # of size 0, as it says
         pack(LINES)[:-1],
         pack(LINES) + b"x",
         pack(LINES) + pack(LINES),

@@ -34,7 +34,7 @@ from ggp.protocol.safe_files import resolve_file
 from ggp.referee.packed_records import unpack
 from ggp.referee.store.counts import refresh
 from ggp.referee.store.model import Full, Locked, StoreError, TooNew
-from ggp.referee.store.schema import NAME, endings, fronts, meta, metadata, pairs, present
+from ggp.referee.store.schema import NAME, endings, fronts, meta, metadata, pairs, present, records
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
@@ -333,7 +333,17 @@ def _fronts(connection: Connection) -> None:
         table.create(connection)
 
 
-STEPS: tuple[Step, ...] = (_endings_by_result, _fronts)  # each changes the tables of one version to those of the next
+def _zstandard(connection: Connection) -> None:
+    """The tables are the same, but programs of before cannot read the records that come now."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"COMMENT ON COLUMN records.data IS '{records.c.data.comment}'")
+
+
+STEPS: tuple[Step, ...] = (
+    _endings_by_result,
+    _fronts,
+    _zstandard,
+)  # each makes the tables those of the next version
 FRONTS = 4  # the first version that has the tables of fronts
 OLDEST = 2  # the oldest version of the tables that this program reads
 NEWEST = OLDEST + len(STEPS)  # the version of schema.py

@@ -230,7 +230,12 @@ records = _table(
     "records",
     "The record of every match: the source of all that is derived.",
     Column("game", ID, ForeignKey("games.id"), primary_key=True, autoincrement=False, comment="games.id"),
-    Column("data", LargeBinary, nullable=False, comment="Hash-chained JSON lines, compressed by Zstandard."),
+    Column(
+        "data",
+        LargeBinary,
+        nullable=False,
+        comment="Hash-chained JSON lines, compressed by Zstandard; older ones by zlib.",
+    ),
 )
 
 tallies = _table(

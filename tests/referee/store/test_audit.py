@@ -1,6 +1,7 @@
 """The audit: it reports what was changed by hand, and repairs all that follows from the records."""
 
 import sqlite3
+import zlib
 from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
@@ -8,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, select
 
 from ggp.referee.ladder.standings import BotScore
-from ggp.referee.packed_records import pack
+from ggp.referee.packed_records import pack, unpack
 from ggp.referee.store import schema
 from ggp.referee.store.counts import COLUMNS
 from ggp.referee.store.database import Database
@@ -120,6 +121,19 @@ def test_a_changed_record_is_reported_and_its_match_unchanged(played: Store, url
     assert len(found.lines) == found.beyond == 1 and row.key in found.lines[0] and "was changed" in found.lines[0]
     assert played.repair().lines == found.lines
     assert _all(played) == before
+
+
+def test_records_of_older_stores_are_as_good(played: Store, url: str) -> None:
+    before = list(played.records())
+
+    def spoil(connection: Connection) -> None:
+        for id, data in connection.execute(select(schema.records.c.game, schema.records.c.data)).all():
+            older = schema.records.update().where(schema.records.c.game == id)
+            connection.execute(older.values(data=zlib.compress(unpack(data))))
+
+    _by_hand(url, spoil)
+    assert list(played.records()) == before and played.record(before[0][0].key) == before[0][1]
+    assert played.check().lines == []
 
 
 @pytest.mark.parametrize("data", [b"", b"not packed", pack(b"x" * 1000)[:-5], pack(b"")])
