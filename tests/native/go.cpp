@@ -92,9 +92,38 @@ void check_out_of_turn_and_set_up() {
     require(two.board() == std::string(25, '.'), "several groups are removed");
 }
 
+// The words of stones around points, kept up to date, against a look at the board.
+void check_surroundings() {
+    Rng rng(3);
+    for (const int size : {2, 3, 9, 25}) {
+        const Square square(size);
+        const auto& points = square.by_name();
+        Chains chains(size);
+        Surroundings around(size);
+        for (int step = 0; step < 20 * size; ++step) {
+            const Point p = points[rng.below(static_cast<std::uint32_t>(points.size()))];
+            if (chains.at(p) == no_stone) {
+                const Stone stone = rng.below(2) == 0 ? black_stone : white_stone;
+                chains.put(p, stone), around.change(p, stone);
+            } else {
+                chains.each_stone(p, [&](Point s) { around.change(s, chains.at(s)); });
+                chains.lift(p);
+            }
+            for (const Point q : points) {
+                const auto beside = chains.beside(q);
+                const auto is_empty = [&](Point s) { return chains.at(s) == no_stone; };
+                require(around.is_roomy(q) == (std::count_if(beside.begin(), beside.end(), is_empty) >= 2), "roomy");
+                for (const Stone stone : {black_stone, white_stone})
+                    require(around.is_eye(q, stone) == chains.is_eye(q, stone), "an eye is one");
+            }
+        }
+    }
+}
+
 }  // namespace
 
 void prove_go(const Effort& effort) {
+    check_surroundings();
     check_ko();
     check_repetition_draws();
     check_handicap();

@@ -62,7 +62,7 @@ class Chains {
     // Of a stone: the only liberty of its chain; 0 if it has none or several.
     Point only_liberty(Point q) const { return only_one(liberties_[head_[q]]); }
 
-    // `stone` stands on q, and its chain has no liberty but one. Without a branch, as in `dead`.
+    // `stone` stands on q, and its chain has one liberty at most. Without a branch, as in `dead`.
     bool in_atari(Point q, Stone stone) const { return (stone_[q] == stone) & one_at_most(liberties_[head_[q]]); }
 
     // Of an empty point: the chain that a stone there would belong to has one liberty at most, if it takes nothing.

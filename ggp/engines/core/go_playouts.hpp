@@ -75,7 +75,7 @@ class GoPlayouts {
         if (chains_.at(last_) == enemy_) take(last_);
         const auto beside = chains_.beside(last_);
         each_of(beside, [&](Point q) { return chains_.in_atari(q, stone_); }, [&](Point q) {
-            const Point p = chains_.only_liberty(q);
+            const Point p = chains_.only_liberty(q);  // there is one: no chain without stays on the board
             if (!gives_away(p) && legal(p)) points.add(p);
             chains_.each_stone(q, [&](Point s) {
                 for (const Point e : chains_.beside(s))

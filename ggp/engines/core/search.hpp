@@ -155,6 +155,7 @@ template <class Late>
 std::uint64_t Search<S>::play_round(std::uint64_t playouts, std::uint64_t step, Late late) {
     Round round{playouts};
     std::vector<std::future<void>> others;  // as they go, they wait for their threads
+    others.reserve(playouts_.size());
     try {
         for (std::size_t i = 1; i < playouts_.size(); ++i)
             others.push_back(std::async(std::launch::async, [&, i] { work(round, playouts_[i], [] { return false; }); }));

@@ -29,7 +29,7 @@ constexpr bool is_eye(unsigned word, unsigned stone) {
 
 enum : std::uint8_t { black_eye = black_stone, white_eye = white_stone, roomy = 4 };
 
-// Of a byte of a word. Of an eye each byte says whether the other one may make it one.
+// Of one byte of a word. A point is an eye if both bytes of its word say so.
 constexpr std::array<std::uint8_t, 256> facts(bool aslant) {
     std::array<std::uint8_t, 256> facts{};
     for (unsigned byte = 0; byte < facts.size(); ++byte) {

@@ -32,7 +32,7 @@ template <GameState S>
 class Tree;
 
 // One playout after another, in buffers that are used again: through the tree, then a random game from where that ends.
-// Aligned: those of several threads lie side by side, and no thread writes to a line of the cache that another one reads.
+// Aligned: those of several threads lie side by side, and should share no line of the cache.
 template <GameState S>
 class alignas(128) Playout {
   public:
@@ -43,6 +43,7 @@ class alignas(128) Playout {
 
     // Whether the tree has said how the game ends, or a rollout has.
     bool known() const { return points_ >= 0; }
+    int points() const { return points_; }
 
     // To the end at random, and back to the root of the tree. The tree may grow meanwhile.
     void roll_out(const Tree<S>& tree);
@@ -196,10 +197,10 @@ void Tree<S>::descend(Playout<S>& playout) {
     if (std::exchange(playout.at_root_, 0) != roots_) state = root_;
     ++playout.number_;
     for (std::uint32_t at = 0;;) {
-        const int visits = ++nodes_.visits[at];
-        nodes_.points[at] += under_way;
         const Colour mover = state.to_play();
         playout.path_.push_back({at, mover});
+        const int visits = ++nodes_.visits[at];
+        nodes_.points[at] += under_way;
         if (visits == 1 && find_proof(state, at)) {
             prove_path(playout);
         } else if (nodes_.links[at].first == 0 && nodes_.links[at].proof == Proof::open &&
