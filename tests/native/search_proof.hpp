@@ -54,7 +54,7 @@ template <GameState S>
 void grow(Tree<S>& tree, Playout<S>& playout, int playouts) {
     for (; playouts > 0 && !tree.is_proven(); --playouts) {
         tree.descend(playout);
-        if (!playout.known()) playout.roll_out(tree);
+        if (!playout.known()) playout.roll_out();
         tree.back_up(playout);
     }
 }
@@ -108,7 +108,7 @@ void check_under_way(const S& start) {
                 tree.take_back(one);
                 continue;
             }
-            if (!playout->known()) playout->roll_out(tree);
+            if (!playout->known()) playout->roll_out();
             tree.back_up(*playout);
             ++visits, points += playout->points();
         }

@@ -3,7 +3,6 @@
 // the same seed, also beside a clock with time enough; what several find depends on which is faster. No clock is read here.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -133,7 +132,7 @@ void Search<S>::work(Round& round, Playout<S>& playout, Enough enough) {
         try {
             tree_.descend(playout);
             turn.unlock();
-            if (!playout.known()) playout.roll_out(tree_);
+            if (!playout.known()) playout.roll_out();
             const bool stop = enough();
             for (int i = 0; i < tries && !turn.try_lock(); ++i) std::this_thread::yield();
             if (!turn) turn.lock();

@@ -28,9 +28,6 @@ namespace ggp {
 
 static_assert(FLT_EVAL_METHOD == 0, "floats are rounded after each operation");
 
-template <GameState S>
-class Tree;
-
 // One playout after another, in buffers that are used again: through the tree, then a random game from where that ends.
 // Aligned: those of several threads lie side by side, and should share no line of the cache.
 template <GameState S>
@@ -45,11 +42,12 @@ class alignas(128) Playout {
     bool known() const { return points_ >= 0; }
     int points() const { return points_; }
 
-    // To the end at random, and back to the root of the tree. The tree may grow meanwhile.
-    void roll_out(const Tree<S>& tree);
+    // To the end at random. No tree is looked at.
+    void roll_out();
 
   private:
-    friend class Tree<S>;
+    template <GameState>
+    friend class Tree;
 
     struct Step {
         std::uint32_t node;
@@ -68,7 +66,6 @@ class alignas(128) Playout {
     std::vector<Ply> rollout_;  // and then
     std::vector<std::uint32_t> marks_;  // by key: in which playout a move was made, and by which colour first
     std::uint32_t number_ = 0;
-    std::uint64_t at_root_ = 0;  // state_ is that of this root of the tree; 0: of none
 
     std::uint32_t mark(Colour colour) const { return number_ << 2 | static_cast<std::uint32_t>(colour); }
     void set_mark(Ply ply) { marks_[ply.key] = mark(ply.colour); }  // from the last ply on: the earlier one stands
@@ -119,7 +116,6 @@ class Tree {
         const auto place = static_cast<std::size_t>(child - children.begin());
         const std::size_t found = child == children.end() ? 0 : root().first + place;
         root_.apply(move);
-        ++roots_;
         // Of a root that is proven the moves must be known as well.
         if (found == 0 || (child->first == 0 && child->proof != Proof::open)) return clear();
         keep(found);
@@ -129,14 +125,11 @@ class Tree {
     // The same after what is no move of the tree, such as a list of dead stones.
     void restart(const S& root) {
         root_ = root;
-        ++roots_;
         root_.ready_for_playouts();
         clear();
     }
 
   private:
-    friend class Playout<S>;
-
     // Found by play of the built-in games against each other, as those of Choice.
     static constexpr float explores = 0.25F;  // the weight of what was seldom tried, which all moves share
     static constexpr int prior_games = 20;    // AMAF visits that a move begins with if the game has a view of it
@@ -169,7 +162,6 @@ class Tree {
     }
 
     S root_;
-    std::uint64_t roots_ = 1;  // so many, this one counted
     std::size_t most_nodes_;
     bool swap_follows_ = false;
     Nodes<Move> nodes_;
@@ -194,7 +186,7 @@ template <GameState S>
 void Tree<S>::descend(Playout<S>& playout) {
     S& state = playout.state_;
     playout.path_.clear(), playout.line_.clear(), playout.points_ = -1;
-    if (std::exchange(playout.at_root_, 0) != roots_) state = root_;
+    state = root_;
     ++playout.number_;
     for (std::uint32_t at = 0;;) {
         const Colour mover = state.to_play();
@@ -273,7 +265,7 @@ std::uint32_t Tree<S>::select(std::uint32_t index, Colour mover, bool even) cons
 
 // All of a ply is made one with this loop, as the compiler does it of itself in playouts(), where it is called once.
 template <GameState S>
-[[gnu::flatten]] void Playout<S>::roll_out(const Tree<S>& tree) {
+[[gnu::flatten]] void Playout<S>::roll_out() {
     const auto cap = static_cast<std::size_t>(playout_plies_per_cell * state_.cells());
     if (rollout_.size() < cap) rollout_.resize(cap);
     Ply* ply = rollout_.data();
@@ -283,7 +275,6 @@ template <GameState S>
     }
     points_ = points_of(won_by(state_.phase() == Phase::over ? state_.leader() : Colour::none));
     while (ply != rollout_.data()) set_mark(*--ply);
-    state_ = tree.root_, at_root_ = tree.roots_;
 }
 
 template <GameState S>

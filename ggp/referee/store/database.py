@@ -339,11 +339,8 @@ def _zstandard(connection: Connection) -> None:
         connection.exec_driver_sql(f"COMMENT ON COLUMN records.data IS '{records.c.data.comment}'")
 
 
-STEPS: tuple[Step, ...] = (
-    _endings_by_result,
-    _fronts,
-    _zstandard,
-)  # each makes the tables those of the next version
+# Each makes the tables those of the next version.
+STEPS: tuple[Step, ...] = (_endings_by_result, _fronts, _zstandard)
 FRONTS = 4  # the first version that has the tables of fronts
 OLDEST = 2  # the oldest version of the tables that this program reads
 NEWEST = OLDEST + len(STEPS)  # the version of schema.py
