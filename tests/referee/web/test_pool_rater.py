@@ -52,12 +52,13 @@ def test_pages_say_what_the_commands_say(filled: Filled, rate: PoolRater) -> Non
     assert duel and seen and pair_json(duel) == pair_json(seen) and seen.rated
 
 
-def test_nothing_is_rated_twice_until_games_are_added(filled: Filled, rate: PoolRater) -> None:
+def test_nothing_is_rated_twice_until_games_are_added(filled: Filled) -> None:
+    now = iter([0.0, 0.1, *[1.2] * 9])
+    rate = PoolRater(f"sqlite:///{filled.path}", lambda: next(now))
     pool, seats = filled.pools["fast"], filled.store.seats(filled.pools["fast"])
     first = rate(filled.store, pool, seats, "davidson")
     assert first is rate(filled.store, pool, seats, "davidson")
     filled.many("ann", "bob", 2)
-    time.sleep(0.5)
     second = rate(filled.store, pool, seats, "davidson")
     assert first and second and second.counts.games.sum() == first.counts.games.sum() + 8
 

@@ -1,0 +1,14 @@
+"""No page here is refused because the machine stood still for a second: tests of the bounds of time set their own."""
+
+import pytest
+
+from ggp.referee.web import answers, pool_rater, site
+
+PATIENCE = 60.0  # seconds
+
+
+@pytest.fixture(autouse=True)
+def _patient_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "QUERY_TIME", PATIENCE)
+    monkeypatch.setattr(site, "QUERY_TIME", PATIENCE)
+    monkeypatch.setattr(pool_rater, "_MOMENT", PATIENCE)
