@@ -4,6 +4,8 @@ Here is what a tree of one side's moves cannot say: bids, sides and dead stones;
 A game without a compiled core is searched by ggp.bots.tree_search.
 """
 
+import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -33,11 +35,15 @@ SWAP, KEEP = "swap-sides", "keep-sides"
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the options above. Raises OptionError."""
     options = parse_options("mcts", OPTIONS, words)
+    threads, cores = int(options["threads"]), len(os.sched_getaffinity(0))
+    if threads > cores:
+        few = f"{threads} threads share {cores} core{'s' * (cores > 1)}"
+        print(f"mcts: {few}: write `cores = {threads}` in a ladder's file, --no-pin for a match", file=sys.stderr)
     bot = Searcher(
         BotRng(int(options["seed"])),
         playouts=int(options["playouts"]),
         milliseconds=int(options["time"]),
-        threads=int(options["threads"]),
+        threads=threads,
         megabytes=int(options["memory"]),
         resigns=options["resign"] == "on",
     )

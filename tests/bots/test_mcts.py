@@ -1,5 +1,7 @@
 """The bot mcts: a legal move in every phase of every game, sensible openings, the dead, its time, its seed."""
 
+import os
+import subprocess
 import sys
 from random import Random
 
@@ -203,7 +205,14 @@ def test_it_is_a_built_in_bot() -> None:
     with RawPeer([sys.executable, "-m", "ggp.bots", "mcts", "playouts=50", "seed=3", "threads=2"]) as peer:
         assert peer.ask("ggp-new laido size=4") == ""
         assert not peer.ask("genmove black").startswith("?")
-        assert peer.ask("quit") == "" and peer.exit_status() == 0 and not peer.stderr
+        assert peer.ask("quit") == "" and peer.exit_status() == 0
+        assert bool(peer.stderr) == (len(os.sched_getaffinity(0)) < 2)
+
+
+def test_it_says_that_its_threads_have_too_few_cores() -> None:
+    argv = ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-m", "ggp.bots", "mcts", "threads=2"]
+    said = subprocess.run(argv, input="quit\n", capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout == "=\n\n" and said.stderr.startswith("mcts: 2 threads share 1 core: write `cores = 2` in")
 
 
 @pytest.mark.long
