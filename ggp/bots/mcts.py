@@ -37,8 +37,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     options = parse_options("mcts", OPTIONS, words)
     threads, cores = int(options["threads"]), len(os.sched_getaffinity(0))
     if threads > cores:
-        few = f"{threads} threads share {cores} core{'s' * (cores > 1)}"
-        print(f"mcts: {few}: write `cores = {threads}` in a ladder's file, --no-pin for a match", file=sys.stderr)
+        print(f"mcts: {threads} threads, but cores: {cores}; see the option threads", file=sys.stderr)
     bot = Searcher(
         BotRng(int(options["seed"])),
         playouts=int(options["playouts"]),

@@ -1,12 +1,12 @@
 """The bot mcts: a legal move in every phase of every game, sensible openings, the dead, its time, its seed."""
 
 import os
-import subprocess
 import sys
 from random import Random
 
 import pytest
 
+from ggp.bots import mcts
 from ggp.bots.clock import BotClock
 from ggp.bots.mcts import Searcher, play_on
 from ggp.bots.position import Position
@@ -209,10 +209,15 @@ def test_it_is_a_built_in_bot() -> None:
         assert bool(peer.stderr) == (len(os.sched_getaffinity(0)) < 2)
 
 
-def test_it_says_that_its_threads_have_too_few_cores() -> None:
-    argv = ["taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-m", "ggp.bots", "mcts", "threads=2"]
-    said = subprocess.run(argv, input="quit\n", capture_output=True, text=True, timeout=60, check=True)
-    assert said.stdout == "=\n\n" and said.stderr.startswith("mcts: 2 threads share 1 core: write `cores = 2` in")
+def test_it_says_that_its_threads_have_too_few_cores(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mcts, "run", lambda *_, **__: None)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    mcts.main(["threads=2"])
+    assert not capsys.readouterr().err
+    mcts.main(["threads=3"])
+    assert capsys.readouterr().err == "mcts: 3 threads, but cores: 2; see the option threads\n"
 
 
 @pytest.mark.long
