@@ -1,4 +1,4 @@
-"""No page here is refused because the machine stood still for a second: tests of the bounds of time set their own."""
+"""Pages wait up to a minute here, so a machine that stands still fails no test; tests of these bounds set their own."""
 
 import pytest
 

@@ -53,8 +53,7 @@ def test_pages_say_what_the_commands_say(filled: Filled, rate: PoolRater) -> Non
 
 
 def test_nothing_is_rated_twice_until_games_are_added(filled: Filled) -> None:
-    now = iter([0.0, 0.1, *[1.2] * 9])
-    rate = PoolRater(f"sqlite:///{filled.path}", lambda: next(now))
+    rate = PoolRater(f"sqlite:///{filled.path}", lambda: 0.0)
     pool, seats = filled.pools["fast"], filled.store.seats(filled.pools["fast"])
     first = rate(filled.store, pool, seats, "davidson")
     assert first is rate(filled.store, pool, seats, "davidson")
