@@ -92,10 +92,9 @@ async def test_silence_is_filled_and_closing_ends_all_streams(monkeypatch: pytes
         said.extend([piece async for piece in following.stream("m1", 2)])
 
     stream = asyncio.create_task(listen())
-    while len(said) < 2:
-        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
     await following.close()
-    await asyncio.wait_for(stream, 10)
+    await asyncio.wait_for(stream, 1)
     assert said[0] == b"retry: 2000\n\n" and set(said[1:]) == {b": still here\n\n"}
 
 
