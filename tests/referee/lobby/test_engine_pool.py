@@ -104,7 +104,7 @@ async def test_other_tasks_run_while_an_engine_thinks(kind: str, tmp_path: Path)
         while not thinking.done():
             turns += 1
             await asyncio.sleep(0.01)
-        assert turns >= 2
+        assert turns >= 10
 
 
 @pytest.mark.parametrize("kind", ["stream", "router"])
