@@ -10,6 +10,7 @@ import select
 import socket
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from ggp.protocol.transports.unix import CHUNK, SCHEME, path_of
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.background_tasks import BackgroundTasks
 from ggp.referee.lobby.log import EventLog
-from ggp.referee.lobby.zmq_io import Inbox, Reading
+from ggp.referee.lobby.zmq_io import TURN, Inbox, Reading
 from ggp.referee.play.bot_spec import BotSpec, LaunchError
 from ggp.referee.play.engine import Engine
 from ggp.referee.play.outcome import EngineFailed
@@ -40,7 +41,6 @@ _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)  # enums are slow
 _MOMENT_MS = 1  # of blocking for an answer, the least that poll can wait
 _MOMENT = 0.0005  # seconds, which `exchange` rounds up to the same
 _IN_VAIN, _AGAIN = 3, 64  # after so many such waits in vain in a row, only one in so many commands is waited for so
-_HELD = 0.01  # seconds of such waits after which others in the loop have their turn
 _ACCEPT = 0.01  # seconds between attempts to connect to an engine that accepts no connection now
 
 
@@ -103,13 +103,18 @@ class EngineSession(Peer, ABC):
 
 
 class StreamLink(EngineLink):
-    """To an engine at `unix:///PATH`: each session is a connection."""
+    """To an engine at `unix:///PATH`: each session is a connection.
+
+    A match that is alone blocks for its answer, which saves a turn of the loop. Matches that go on in the same turn all
+    send their questions first, and their answers are read together.
+    """
 
     def __init__(self, url: str, lost: Callable[[], None], exited: Callable[[], str]) -> None:
         super().__init__(lost, exited)
         self._path = path_of(url)
         self._in_vain = self._skipped = 0
         self._held = 0.0  # seconds of blocking since others had their turn
+        self._asked: deque[_EngineStream] = deque()  # sessions whose answers are read together
 
     def listens(self) -> bool:
         """Whether a session can be opened."""
@@ -134,21 +139,44 @@ class StreamLink(EngineLink):
         return _EngineStream(self, theirs)
 
     def may_block(self) -> bool:
-        """Whether to block for an answer for a moment, if that was worth it lately: it saves a turn of the loop. Call
-        `blocked` after it."""
-        self._skipped += 1
-        if self._held >= _HELD:
+        """Whether to block for an answer for a moment. Call `blocked` after it."""
+        if Inbox.woken or self._asked or self._held >= TURN:
             self._held = 0.0
             return False
-        if self._in_vain >= _IN_VAIN and self._skipped < _AGAIN:
-            return False
-        self._skipped = 0
-        return True
+        return self._worth_waiting()
 
     def blocked(self, seconds: float, came: bool) -> None:
         """It was waited so long for an answer, and it came or not."""
         self._held += seconds
         self._in_vain = 0 if came else self._in_vain + 1
+
+    def read_soon(self, session: "_EngineStream") -> None:
+        """Read the answer of this session in the next turn of the loop."""
+        if not self._asked:
+            asyncio.get_running_loop().call_soon(self._read_asked)
+        self._asked.append(session)
+
+    def _read_asked(self) -> None:
+        """Wait for the first answer for a moment, and read those that have come."""
+        asked = self._asked
+        try:
+            came = asked[0].has_come(_MOMENT_MS if self._worth_waiting() else 0)
+            self.blocked(0.0, came)
+            if not came:
+                asked.popleft().listen()
+            while asked and asked[0].receive():
+                asked.popleft()
+        finally:
+            if asked:
+                asyncio.get_running_loop().call_soon(self._read_asked)
+
+    def _worth_waiting(self) -> bool:
+        """Whether the last few waits were not all in vain; from time to time one is tried all the same."""
+        self._skipped += 1
+        if self._in_vain >= _IN_VAIN and self._skipped < _AGAIN:
+            return False
+        self._skipped = 0
+        return True
 
     def _connected(self) -> socket.socket:
         """Raises OSError; BlockingIOError if the engine accepts no connection now."""
@@ -167,8 +195,8 @@ class _EngineStream(EngineSession):
     def __init__(self, link: StreamLink, theirs: socket.socket | None) -> None:
         super().__init__(link)
         self._socket = theirs
-        self._asked = False  # and nothing was read since
-        self._waits = False  # for the loop to read
+        self._slow = False  # it was waited for the answer, in vain
+        self._waits = False  # for an answer
         self._reader = False  # the loop looks at the socket
         self._poll = select.poll()
         if theirs is None:
@@ -183,7 +211,7 @@ class _EngineStream(EngineSession):
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """An engine that does not take all of it has stopped reading: there is room for many commands."""
-        self._asked = True
+        self._slow = False
         try:
             if self._socket is not None and self._socket.send(data) < len(data):
                 self._end()
@@ -191,7 +219,7 @@ class _EngineStream(EngineSession):
             self._end()
 
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> Exchanged | None:
-        """See channel.Exchanged. It blocks for a moment only: what comes later is read in the loop."""
+        """See channel.Exchanged. It blocks for a moment at most: what comes later is read in the loop."""
         theirs = self._socket
         if native_exchange is None or theirs is None:
             return None
@@ -199,7 +227,7 @@ class _EngineStream(EngineSession):
         exchanged = native_exchange(descriptor, descriptor, -1, lines, number, min(seconds, _MOMENT) if block else 0.0)
         if exchanged is not None:
             _, _, said, sent, answered, _ = exchanged
-            self._asked = False
+            self._slow = block and said is None
             if block:
                 self._link.blocked(answered - sent, said is not None)
             if said == b"":
@@ -207,24 +235,45 @@ class _EngineStream(EngineSession):
         return exchanged
 
     async def read(self, deadline: float) -> bytes:
-        theirs = self._socket
-        if theirs is None:
+        if self._socket is None:
             return b""
-        asked, self._asked = self._asked, False
-        if asked and self._link.may_block():
-            began = time.monotonic()
-            came = bool(self._poll.poll(_MOMENT_MS))
-            self._link.blocked(time.monotonic() - began, came)
-            if came:
-                return self._receive()
-        if not self._reader:  # it stays: adding and removing one takes longer than the rest of a question
-            asyncio.get_running_loop().add_reader(theirs.fileno(), self._came)
-            self._reader = True
         self._waits = True
+        if self._slow:
+            self.listen()
+        else:
+            self._link.read_soon(self)
         try:
             return await super().read(deadline)
         finally:
             self._waits = False
+
+    def has_come(self, milliseconds: int) -> bool:
+        """Whether something can be read within this time."""
+        return bool(self._poll.poll(milliseconds))
+
+    def receive(self) -> bool:
+        """Read what has come, if it is waited for; False if nothing has."""
+        theirs = self._socket
+        if theirs is None or not self._waits:
+            return True
+        try:
+            data = theirs.recv(CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        self._waits = False
+        if data:
+            self.inbox.put(data)
+        else:
+            self._end()
+        return True
+
+    def listen(self) -> None:
+        """Have the loop read the answer, when it comes."""
+        if self._socket is not None and not self._reader:
+            asyncio.get_running_loop().add_reader(self._socket.fileno(), self._came)
+            self._reader = True  # it stays: adding and removing one takes longer than the rest of a question
 
     def close(self) -> None:
         theirs, self._socket = self._socket, None
@@ -237,24 +286,13 @@ class _EngineStream(EngineSession):
         theirs = self._socket
         if theirs is not None and not self._waits:  # unasked: the session is not usable, and its engine has to wait
             self._read_no_more(theirs)
-        elif data := self._receive():
-            self.inbox.put(data)
+        else:
+            self.receive()
 
     def _read_no_more(self, theirs: socket.socket) -> None:
         if self._reader:
             asyncio.get_running_loop().remove_reader(theirs.fileno())
             self._reader = False
-
-    def _receive(self) -> bytes:
-        """b"" at the end."""
-        assert self._socket is not None
-        try:
-            data = self._socket.recv(CHUNK)
-        except OSError:
-            data = b""
-        if not data:
-            self._end()
-        return data
 
     def _end(self) -> None:
         self.close()

@@ -196,13 +196,16 @@ class Inbox:
     and is set again if the reader still waits.
     """
 
-    __slots__ = ("__weakref__", "_chunks", "_deadline", "_ended", "_fires", "_now", "_timer", "_waiter")
+    woken = 0  # readers of all inboxes for whom something has come, and who have not run since
+
+    __slots__ = ("__weakref__", "_chunks", "_deadline", "_ended", "_fires", "_now", "_timer", "_waiter", "_woken")
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._chunks: list[bytes] | None = None
         self._ended = False
         self._waiter: asyncio.Future[None] | None = None
+        self._woken = False  # the waiter is counted in `woken`
         self._deadline = 0.0  # of the waiter
         self._timer: asyncio.TimerHandle | None = None
         self._fires = 0.0  # when the timer does
@@ -238,12 +241,17 @@ class Inbox:
                 await waiter
             finally:
                 self._waiter = None
+                if self._woken:
+                    self._woken = False
+                    Inbox.woken -= 1
         chunks, self._chunks = self._chunks, None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+            self._woken = True
+            Inbox.woken += 1
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._timer is not None:
@@ -262,6 +270,14 @@ class Inbox:
             self._set_timer(asyncio.get_running_loop())
         else:
             self._waiter.set_exception(PeerTimeout("no whole answer before the deadline"))
+
+
+async def quiet_moment(patience: float) -> None:
+    """Wait for a turn of the loop in which no reader of an inbox is about to run, so many seconds at most."""
+    until = time.monotonic() + patience
+    await asyncio.sleep(0)
+    while Inbox.woken and time.monotonic() < until:
+        await asyncio.sleep(0)
 
 
 # -- folder of sockets ------------------------------------------------------------------------------------------------

@@ -119,6 +119,42 @@ async def test_session_that_owes_an_answer_is_not_usable(kind: str, tmp_path: Pa
         assert (await again.channel.ask("echo here", again.now() + 60)).text == "here"
 
 
+async def test_matches_that_ask_in_one_turn_get_their_own_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their answers are read together; a slow one, and one that nobody waits for any more, keep no other waiting."""
+    together = list[EngineSession]()
+
+    async with linked("stream", tmp_path) as (link, lost):
+        assert isinstance(link, StreamLink)
+        read_soon = link.read_soon
+
+        def noted(session: Any) -> None:
+            together.append(session)
+            read_soon(session)
+
+        monkeypatch.setattr(link, "read_soon", noted)
+        sessions = [await link.connect(PATIENCE) for _ in range(9)]
+        for session in sessions:
+            assert (await session.channel.probe_ids(session.now() + 60)).ok
+
+        async def ask(number: int, session: EngineSession) -> None:
+            for turn in range(30):
+                slow = turn % 10 == 0 and number % 4 == 0
+                said = f"{number}.{turn}"
+                question = "sleep 0.003" if slow else f"echo {said}"
+                assert (await session.channel.ask(question, session.now() + 60)).text == ("" if slow else said)
+
+        first = sessions.pop()
+        given_up = asyncio.ensure_future(first.channel.ask("sleep 0.05", first.now() + 60))
+        asking = [asyncio.ensure_future(ask(*one)) for one in enumerate(sessions)]
+        await asyncio.sleep(0.01)
+        given_up.cancel()
+        await asyncio.gather(*asking)
+        assert all(session.usable for session in sessions) and not first.usable and not lost
+    assert len(together) > 100
+
+
 async def turns_until(done: "asyncio.Future[Any]") -> int:
     """How often other tasks run until then."""
     turns = 0
