@@ -44,10 +44,10 @@ from ggp.referee.store.store import Store
 
 QUEUE = 100  # messages for or from a bot
 _SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
-# The collector looks at all objects that are new since its last look. With a thousand bots these are 10,000 more than
-# the threshold, because what a match waits with is new in each ply: a look takes 5 ms at a threshold of 2,000, 10 to 16
-# at 20,000, which is reached ten times less often. A look at all objects takes a hundred. There is little garbage.
-_GARBAGE = (20_000, 1_000, 10)
+# The collector looks when there are so many objects more than after its last look, and at least at all of these: 10 to
+# 40 ms for 20,000, which a thousand matches reach every few seconds. There is little garbage: at 2,000 moves a second,
+# 100 objects a second.
+_GARBAGE = (200_000, 0, 0)
 
 
 def run_lobby(
