@@ -24,6 +24,7 @@ from ggp.referee.lobby.open_pairs import OpenPairs, StoreWriter
 from ggp.referee.lobby.remote_bot import DIALLED, ConnectedBot
 from ggp.referee.lobby.sessions import FAREWELL, Sessions
 from ggp.referee.lobby.spectators import Spectators
+from ggp.referee.lobby.zmq_io import quiet_moment
 from ggp.referee.packed_records import pack
 from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.engine import Engine, GameRefused
@@ -38,14 +39,19 @@ from ggp.referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool,
 # -- files of running matches, one line a ply, not synced -------------------------------------------------------------
 
 
-_SUFFIX = ".live"
+_SUFFIX, _SPARE = ".live", ".spare"
 
 
 class Live:
-    """The files of running matches in a folder, which it creates."""
+    """The files of running matches in a folder, which it creates.
+
+    The file of a match that has ended is used again: where many files were deleted, ext4 takes a millisecond for a new
+    one.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._spare: list[Path] = []
         folder.mkdir(parents=True, exist_ok=True)
 
     def open(self, key: str, again: bool = False) -> tuple[int, bytes]:
@@ -55,14 +61,26 @@ class Live:
         """
         path = self._path(key)
         kept = path.read_bytes() if again and path.exists() else b""
+        if self._spare and not kept:
+            self._spare.pop().rename(path)  # a kill before it is emptied leaves another match's lines: see `recover`
         return open_to_append(path, empty=not kept), kept
 
     def remove(self, key: str) -> None:
-        """Delete the file: the match is stored, or void."""
-        self._path(key).unlink(missing_ok=True)
+        """The match is stored, or void."""
+        spare = self._folder / f"{key}{_SPARE}"
+        with contextlib.suppress(FileNotFoundError):
+            self._path(key).rename(spare)
+            self._spare.append(spare)
+
+    def close(self) -> None:
+        """Delete the files that no match uses."""
+        for path in self._folder.glob(f"*{_SPARE}"):
+            path.unlink()
+        self._spare.clear()
 
     def recover(self) -> list[tuple[Record, bytes]]:
-        """The matches of the previous run, by key, with their lines; unreadable files are deleted."""
+        """The matches of the previous run, by key, with their lines; other files are deleted."""
+        self.close()
         found = []
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
             try:
@@ -82,6 +100,7 @@ class Live:
 
 
 T = TypeVar("T")
+_PATIENCE = 0.1  # seconds that a match which is about to begin lets others go first
 _BREATH = 1.0  # seconds before a void game is played again
 
 
@@ -100,6 +119,7 @@ class Room:
     engine_voids: Counter[tuple[int, int]] = field(default_factory=Counter)  # void by the engine, by pair and game
     games: Counter[tuple[str, str]] = field(default_factory=Counter)  # that count, by kind and termination
     plies: int = 0  # played in this run
+    begins: asyncio.Lock = field(default_factory=asyncio.Lock)  # so that matches begin one after another
 
 
 class PairGame:
@@ -211,6 +231,8 @@ class PairGame:
                 await sessions.aclose()  # an engine that is stuck is ended with its last session
                 return await sessions.enter_async_context(room.engines.session(self.pool.engine))
 
+            async with room.begins:
+                await quiet_moment(_PATIENCE)
             engine = await renew()
             match = await self._described(engine, setup, key, game, before)
             # In the store's thread: the file system may delay an open while it writes for the store.

@@ -214,6 +214,7 @@ class LobbyServer:
         if self._front is not None:
             await self._front.close()
         await self.writer.close()
+        self._live.close()
         await self._spectators.close()
         self._lateness.stop()
         if hasattr(self.sessions, "router"):

@@ -63,3 +63,35 @@ def test_nothing_is_written_after_a_torn_line(tmp_path: Path) -> None:
     assert b"".join(tape.lines) == b"".join(LINES)
     ((record, _),) = live.recover()
     assert list(record.plies) == [event for event, _ in told[1:3]]
+
+
+def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
+    live, other = Live(tmp_path), "1-2-3-2"
+    descriptor, _ = live.open(KEY)
+    os.write(descriptor, b"".join(LINES))
+    inode = os.fstat(descriptor).st_ino
+    os.close(descriptor)
+    live.remove(KEY)
+    live.remove(KEY)
+    assert Live(tmp_path / "elsewhere").recover() == []
+    descriptor, kept = live.open(other)
+    assert kept == b"" and os.fstat(descriptor).st_ino == inode
+    assert [path.name for path in tmp_path.glob("*.*")] == [f"{other}.live"]
+    assert (tmp_path / f"{other}.live").read_bytes() == b""
+    os.close(descriptor)
+
+
+def test_files_of_ended_matches_are_deleted_at_the_end_and_after_a_kill(tmp_path: Path) -> None:
+    """Also one that was about to be used again, and still has the lines of the match that has ended."""
+    for end in (Live.close, lambda _: Live(tmp_path).recover()):
+        live = Live(tmp_path)
+        for key in (KEY, "1-2-3-2"):
+            os.close(live.open(key)[0])
+        live.remove(KEY)
+        assert len(list(tmp_path.iterdir())) == 2
+        live.remove("1-2-3-2")
+        end(live)
+        assert list(tmp_path.iterdir()) == []
+    write(tmp_path, *LINES)
+    (tmp_path / FILE).rename(tmp_path / "1-2-3-2.live")
+    assert Live(tmp_path).recover() == [] and list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ import zmq
 
 from ggp.protocol.errors import PeerTimeout
 from ggp.referee.lobby import zmq_io
-from ggp.referee.lobby.zmq_io import Inbox, Reading, RouterMessages, folder_of, load_router, socket_folder
+from ggp.referee.lobby.zmq_io import Inbox, Reading, RouterMessages, folder_of, load_router, quiet_moment, socket_folder
 from tests.bench.lobby import idle
 
 Arguments = TypeVarTuple("Arguments")
@@ -121,6 +121,32 @@ def test_reader_continues_in_the_next_turn() -> None:
         inbox.put(b"=\n\n")
         assert not read.done()
         assert await read == b"=\n\n"
+
+    run(play)
+
+
+@pytest.mark.parametrize(("patience", "quiet"), [(60.0, True), (0.0, False)])
+def test_a_quiet_moment_comes_when_no_reader_is_about_to_run(patience: float, quiet: bool) -> None:
+    """Each of 50 readers has something for the next one."""
+
+    async def play(loop: JumpingLoop, inbox: Inbox) -> None:
+        inboxes = [inbox, *(Inbox(loop.time) for _ in range(50))]
+
+        async def pass_on(number: int) -> None:
+            inboxes[number + 1].put(await inboxes[number].get(100.0))
+
+        reading = [loop.create_task(pass_on(number)) for number in range(50)]
+        await asyncio.sleep(0)
+        inbox.put(b"=\n\n")
+        await quiet_moment(patience)
+        assert all(task.done() for task in reading) == quiet
+        await asyncio.gather(*reading)
+        last = loop.create_task(inbox.get(100.0))
+        await asyncio.sleep(0)
+        inbox.put(b"=\n\n")
+        last.cancel()  # woken, and never runs on
+        await asyncio.gather(last, return_exceptions=True)
+        assert Inbox.woken == 0
 
     run(play)
 
