@@ -40,7 +40,6 @@ _MUCH = 10**6  # pairs that are added to the count of two owners at that limit
 AT_ONCE = 64  # bots that are paired at a time, so that the choice takes no more than milliseconds
 _FRESH = 10.0  # seconds for which ratings are good enough to pair by, or
 _RARELY, _LATEST = 200, 300.0  # so many times as long as they took, so long at most: moves wait meanwhile
-_QUICK = 0.05  # seconds; where ratings take longer, a bot that is not among them is paired as an average one until then
 _MANY = 500  # entries of a pool above which those are rated that have played, not all that may play
 
 
@@ -56,8 +55,8 @@ class Matchmaker(OpenPairs):
         self._read_past()
         self._frequency = Frequency(OFTEN)
         self._ratings: Ratings | None = None
-        self._rated: tuple[float, set[int]] = (0.0, set())  # until when the ratings are used, and whose they are
-        self._took = 0.0  # seconds of processor time, for the last ones
+        self._rated = set[int]()  # whose the ratings are
+        self._pause = self._until = 0.0  # times until which they are used where somebody is missing, and else
 
     def fix(self, result: PairResult) -> None:
         self._tally.add(result.meetings)
@@ -108,10 +107,9 @@ class Matchmaker(OpenPairs):
         return met
 
     def _rate(self, ids: Sequence[int]) -> Ratings | None:
-        """Recent ratings of these."""
-        until, rated = self._rated
-        unrated = self._took < _QUICK and not rated.issuperset(ids)
-        if self._ratings is None or monotonic() > until or unrated:
+        """Recent ratings, of all of these unless the last ones took long."""
+        now = monotonic()
+        if self._ratings is None or now > self._until or (now > self._pause and not self._rated.issuperset(ids)):
             began = thread_time()
             if self.front:  # with what other fronts have played
                 self._read_past()
@@ -123,21 +121,20 @@ class Matchmaker(OpenPairs):
                 )
             except CountsError:  # fewer than two
                 return None
-            self._took = thread_time() - began
-            until = monotonic() + max(_FRESH, min(self._took * _RARELY, _LATEST))
-            self._rated = until, {int(name) for name in self._ratings.counts.names}
+            pause = min((thread_time() - began) * _RARELY, _LATEST)
+            self._pause, self._until = now + pause, now + max(_FRESH, pause)
+            self._rated = {int(name) for name in self._ratings.counts.names}
         return self._ratings
 
     def _elo_and_error(self, ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:
         """Ratings and standard errors; of one that is not rated yet, those of an average bot that has not played."""
-        _, rated = self._rated
-        here = [id for id in ids if id in rated]
+        here = [id for id in ids if id in self._rated]
         elo, error = elo_and_error(ratings, here)
         if len(here) == len(ids):
             return elo, error
         all_elo, all_errors = ratings.scale()
         places = np.searchsorted(np.array(here, dtype=np.int64), ids)
-        known = np.array([id in rated for id in ids])
+        known = np.array([id in self._rated for id in ids])
         places = np.where(known, places, 0)
         fill = np.append(elo, 0.0), np.append(error, 0.0)  # so that there is something to choose from
         return (

@@ -88,10 +88,11 @@ def test_a_lobby_rates_forfeits_as_losses(store: Store) -> None:
     assert after == pytest.approx(told, abs=1e-6)
 
 
-def test_where_ratings_take_long_a_newcomer_is_paired_before_it_is_rated(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("rarely", "times"), [(1e9, 1), (0, 4)])
+def test_a_newcomer_is_rated_soon_and_paired_before_where_ratings_take_long(
+    rarely: float, times: int, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matchmaking, "_QUICK", 0.0)
+    monkeypatch.setattr(matchmaking, "_RARELY", rarely)
     monkeypatch.setattr(matchmaking, "_MANY", 0)
     club = ladder(["ann", "bob", "cat", "dan"])
     row = store.enrol(club)["fast"]
@@ -107,7 +108,7 @@ def test_where_ratings_take_long_a_newcomer_is_paired_before_it_is_rated(
     for names in (("ann", "bob"), ("ann", "cat"), ("cat", "dan"), ("ann", "bob", "cat", "dan")):
         pairs = maker.pair({ids[name]: name for name in names})
         assert len(pairs) == len(names) // 2 and {one.first for one in pairs} <= {ids[name] for name in names}
-    assert rated == [1], "the ratings are used until their time is over"
+    assert len(rated) == times, "the ratings are used until their time is over"
 
 
 # -- backoff ---------------------------------------------------------------------------------------------------------
