@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fcntl import ioctl
 from termios import FIONREAD
 
@@ -92,8 +92,15 @@ def waiting(descriptor: int) -> int:
 
 def resident() -> int:
     """Bytes of memory that this process has."""
-    descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)  # a file object takes twice as long
+    with resident_again() as size:
+        return size()
+
+
+@contextlib.contextmanager
+def resident_again() -> Iterator[Callable[[], int]]:
+    """`resident` for many calls, in a fifth of the time."""
+    descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return int(os.read(descriptor, 100).split(b" ", 2)[1]) * _PAGE
+        yield lambda: int(os.pread(descriptor, 100, 0).split(b" ", 2)[1]) * _PAGE
     finally:
         os.close(descriptor)

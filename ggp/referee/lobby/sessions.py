@@ -105,7 +105,7 @@ _SAID = 200  # bytes of a line of stderr that are read
 _STUFFED = 4 * MAX_FRAME  # bytes of a connection that came and are no message yet
 _STUFFED_IN_ALL = 16 * _STUFFED  # the same of all connections together
 _GROWN = 2 * MAX_FRAME  # bytes of memory more, or less, after which all connections are checked
-_LONGEST = 1.0  # seconds between checks without growth: endless heartbeats need no memory
+_LONGEST = 3.0  # seconds between checks without growth: endless heartbeats need no memory
 _CHECK_KEYS = 0.5  # seconds between checks of the keys of connections
 
 

@@ -16,11 +16,11 @@ from zmq.utils.monitor import recv_monitor_message
 
 from ggp.protocol.errors import AddressError
 from ggp.protocol.lobby_wire import FRAMES, MAX_FRAME
-from ggp.protocol.transports.descriptors import address_of, duplicate, received, resident, shut
+from ggp.protocol.transports.descriptors import address_of, duplicate, received, resident_again, shut
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.lobby.auth import INSIDE, Admission
 from ggp.referee.lobby.limits import Arrivals
-from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages
+from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, threads_that_wait
 
 BACKLOG = 1024  # connections that wait to be accepted
 _HANDSHAKE_MS = 10_000
@@ -32,7 +32,7 @@ _LONGEST_ROUTE = 32  # bytes of a routing id, which comes with every message
 _BEATS = 64  # bytes of heartbeats a second, which are no messages
 _SKIPPED = 500  # frames at a time of a message that has too many
 _FLOOD_CHECK = 0.05  # seconds between checks for a flood
-_MEMORY_CHECK = 0.005  # seconds between checks of our memory, which take 10 µs each
+_MEMORY_CHECK = 0.005  # seconds between checks of our memory
 TURN = 0.0003  # seconds of a check of all connections, until others in the loop have their turn
 _AUTOMATIC, _ROUTE = b"\0", 5  # a routing id that ZeroMQ chose: this and a number of four bytes, each one more
 _REMEMBERED = 10_000  # closed routes
@@ -98,7 +98,8 @@ class RouterSocket:
         self._most = connections
         self._admission = admission
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._socket = self._context.socket(zmq.ROUTER)
+        with threads_that_wait():
+            self._socket = self._context.socket(zmq.ROUTER)
         self._messages = RouterMessages(self._socket)
         self._batch: deque[RoutedMessage] = deque()  # messages that were read, and not looked at yet
         self._monitor: zmq.Socket[bytes] | None = None
@@ -186,7 +187,7 @@ class RouterSocket:
     async def sleep(self, seconds: float, grown: int) -> None:
         """Sleep, but wake early if more arrives than one turn of the loop reads, or the process grows by `grown` bytes:
         a message is delivered only with its last frame."""
-        loop, began, full, size = asyncio.get_running_loop(), time.monotonic(), self._full(), resident()
+        loop, began, full = asyncio.get_running_loop(), time.monotonic(), self._full()
         woken: asyncio.Future[None] = loop.create_future()
 
         def check() -> None:
@@ -195,7 +196,7 @@ class RouterSocket:
             waited = time.monotonic() - began
             try:
                 due = waited >= seconds or (waited >= _FLOOD_CHECK and self._full() != full)
-                due = due or abs(resident() - size) >= grown
+                due = due or abs(size() - before) >= grown
             except Exception as error:
                 woken.set_exception(error)
                 return
@@ -204,11 +205,12 @@ class RouterSocket:
             else:  # a task would cost several times as much as the check
                 timers[0] = loop.call_later(_MEMORY_CHECK, check)
 
-        timers = [loop.call_later(_MEMORY_CHECK, check)]
-        try:
-            await woken
-        finally:
-            timers[0].cancel()
+        with resident_again() as size:
+            before, timers = size(), [loop.call_later(_MEMORY_CHECK, check)]
+            try:
+                await woken
+            finally:
+                timers[0].cancel()
 
     def _full(self) -> int:
         return sum(reading.full for reading in self._readings)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import selectors
 import tempfile
@@ -16,7 +17,16 @@ import zmq
 
 from ggp.protocol.errors import PeerTimeout
 from ggp.referee.lobby import zmq_io
-from ggp.referee.lobby.zmq_io import Inbox, Reading, RouterMessages, folder_of, load_router, quiet_moment, socket_folder
+from ggp.referee.lobby.zmq_io import (
+    Inbox,
+    Reading,
+    RouterMessages,
+    folder_of,
+    load_router,
+    quiet_moment,
+    socket_folder,
+    threads_that_wait,
+)
 from tests.bench.lobby import idle
 
 Arguments = TypeVarTuple("Arguments")
@@ -356,3 +366,23 @@ def test_closed_socket_is_an_error(messages: str) -> None:
     assert not read.send(b"\0gone", b"C", [b"name\n"])
     with pytest.raises(zmq.ZMQError):
         read.receive({}, 10, 3)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_zeromqs_thread_interrupts_no_other_where_that_is_allowed(
+    allowed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*of: object) -> None:
+        raise PermissionError
+
+    if not allowed:
+        monkeypatch.setattr(os, "sched_setscheduler", forbidden)
+    before = {path.name for path in Path("/proc/self/task").iterdir()}
+    with zmq.Context() as context:
+        with threads_that_wait():
+            socket = context.socket(zmq.ROUTER)
+        started = {path.name for path in Path("/proc/self/task").iterdir()} - before
+        policies = {os.sched_getscheduler(int(thread)) for thread in started}
+        socket.close()
+    assert policies == {os.SCHED_BATCH if allowed else os.SCHED_OTHER}
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
