@@ -61,12 +61,19 @@ class Live:
         """
         path = self._path(key)
         kept = path.read_bytes() if again and path.exists() else b""
-        if self._spare and not kept:
-            self._spare.pop().rename(path)  # a kill before it is emptied leaves another match's lines: see `recover`
-        return open_to_append(path, empty=not kept), kept
+        if kept or not self._spare:
+            return open_to_append(path, empty=not kept), kept
+        spare = self._spare.pop()
+        descriptor = open_to_append(spare, empty=True)
+        try:
+            spare.rename(path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor, b""
 
     def remove(self, key: str) -> None:
-        """The match is stored, or void."""
+        """Give up the file: the match is stored, or void."""
         spare = self._folder / f"{key}{_SPARE}"
         with contextlib.suppress(FileNotFoundError):
             self._path(key).rename(spare)
@@ -75,7 +82,7 @@ class Live:
     def close(self) -> None:
         """Delete the files that no match uses."""
         for path in self._folder.glob(f"*{_SPARE}"):
-            path.unlink()
+            path.unlink(missing_ok=True)
         self._spare.clear()
 
     def recover(self) -> list[tuple[Record, bytes]]:
@@ -175,7 +182,10 @@ class PairGame:
         while True:
             if (rest := max(bot.resting for bot in self.bots) - monotonic()) > 0:
                 await asyncio.sleep(rest)
-            if any(bot.leaving or not bot.line.route or bot.line.ended for bot in self.bots) and not self._before:
+            async with room.begins:
+                await quiet_moment(_PATIENCE)
+            gone = any(bot.leaving or not bot.line.route or bot.line.ended for bot in self.bots)
+            if (gone or self._draining) and not self._before:
                 return None
             key = self._setup.key(game, attempt)
             try:
@@ -231,8 +241,6 @@ class PairGame:
                 await sessions.aclose()  # an engine that is stuck is ended with its last session
                 return await sessions.enter_async_context(room.engines.session(self.pool.engine))
 
-            async with room.begins:
-                await quiet_moment(_PATIENCE)
             engine = await renew()
             match = await self._described(engine, setup, key, game, before)
             # In the store's thread: the file system may delay an open while it writes for the store.

@@ -214,13 +214,13 @@ class LobbyServer:
         if self._front is not None:
             await self._front.close()
         await self.writer.close()
-        self._live.close()
         await self._spectators.close()
         self._lateness.stop()
         if hasattr(self.sessions, "router"):
             await asyncio.sleep(0.1)
             self.sessions.router.close(linger=500)
         await self._engines.close()
+        self._live.close()
 
     async def _drain(self) -> None:
         hurry = asyncio.get_running_loop().create_task(self._hurry.wait())

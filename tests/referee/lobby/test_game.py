@@ -73,10 +73,9 @@ def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
     os.close(descriptor)
     live.remove(KEY)
     live.remove(KEY)
-    assert Live(tmp_path / "elsewhere").recover() == []
     descriptor, kept = live.open(other)
     assert kept == b"" and os.fstat(descriptor).st_ino == inode
-    assert [path.name for path in tmp_path.glob("*.*")] == [f"{other}.live"]
+    assert [path.name for path in tmp_path.iterdir()] == [f"{other}.live"]
     assert (tmp_path / f"{other}.live").read_bytes() == b""
     os.close(descriptor)
 
@@ -95,3 +94,26 @@ def test_files_of_ended_matches_are_deleted_at_the_end_and_after_a_kill(tmp_path
     write(tmp_path, *LINES)
     (tmp_path / FILE).rename(tmp_path / "1-2-3-2.live")
     assert Live(tmp_path).recover() == [] and list(tmp_path.iterdir()) == []
+
+
+def test_a_match_that_is_played_again_and_a_deleted_file_take_none_from_others(tmp_path: Path) -> None:
+    live = Live(tmp_path)
+    keys = [f"1-2-{number}-1" for number in range(4)]
+    for key in keys[:2]:
+        os.close(live.open(key)[0])
+    for key in keys[:2]:
+        live.remove(key)
+    os.close(live.open(keys[0])[0])  # a void match has the same key when it is played again
+    live.remove(keys[0])
+    live.remove(keys[1])
+    for path in tmp_path.iterdir():
+        path.unlink()
+    for key in keys:
+        descriptor, kept = live.open(key)
+        assert kept == b"" and os.fstat(descriptor).st_size == 0
+        os.close(descriptor)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{key}.live" for key in keys}
+    for key in keys:
+        live.remove(key)
+    live.close()
+    assert list(tmp_path.iterdir()) == []
