@@ -195,7 +195,7 @@ class _EngineStream(EngineSession):
     def __init__(self, link: StreamLink, theirs: socket.socket | None) -> None:
         super().__init__(link)
         self._socket = theirs
-        self._slow = False  # it was waited for the answer, in vain
+        self._slow = False  # we blocked for its answer in vain
         self._waits = False  # for an answer
         self._reader = False  # the loop looks at the socket
         self._poll = select.poll()
@@ -248,8 +248,8 @@ class _EngineStream(EngineSession):
             self._waits = False
 
     def has_come(self, milliseconds: int) -> bool:
-        """Whether something can be read within this time."""
-        return bool(self._poll.poll(milliseconds))
+        """Whether something can be read within this time, or nobody waits for it any more."""
+        return not self._waits or bool(self._poll.poll(milliseconds))
 
     def receive(self) -> bool:
         """Read what has come, if it is waited for; False if nothing has."""
@@ -273,7 +273,7 @@ class _EngineStream(EngineSession):
         """Have the loop read the answer, when it comes."""
         if self._socket is not None and not self._reader:
             asyncio.get_running_loop().add_reader(self._socket.fileno(), self._came)
-            self._reader = True  # it stays: adding and removing one takes longer than the rest of a question
+            self._reader = True  # it stays for the next slow answer
 
     def close(self) -> None:
         theirs, self._socket = self._socket, None
@@ -284,7 +284,7 @@ class _EngineStream(EngineSession):
 
     def _came(self) -> None:
         theirs = self._socket
-        if theirs is not None and not self._waits:  # unasked: the session is not usable, and its engine has to wait
+        if theirs is not None and not self._waits:  # it was read already, or is unasked: then its engine has to wait
             self._read_no_more(theirs)
         else:
             self.receive()

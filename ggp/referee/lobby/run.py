@@ -44,9 +44,9 @@ from ggp.referee.store.store import Store
 
 QUEUE = 100  # messages for or from a bot
 _SWITCH = 0.0002  # seconds that the store's thread may keep the loop waiting
-# The collector looks when there are so many objects more than after its last look, and at least at all of these: 10 to
-# 40 ms for 20,000, which a thousand matches reach every few seconds. There is little garbage: at 2,000 moves a second,
-# 100 objects a second.
+# The collector looks when there are so many objects more than after its last look, and at least at all of these, which
+# takes 0.2 s. A thousand matches make 20,000 every few seconds and give them up again. Garbage comes slowly: at 2,000
+# moves a second 100 objects a second. The zeros: every second look is at the objects of the one before, too.
 _GARBAGE = (200_000, 0, 0)
 
 

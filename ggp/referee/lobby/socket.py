@@ -20,7 +20,7 @@ from ggp.protocol.transports.descriptors import address_of, duplicate, received,
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.lobby.auth import INSIDE, Admission
 from ggp.referee.lobby.limits import Arrivals
-from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, threads_that_wait
+from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, batch_threads
 
 BACKLOG = 1024  # connections that wait to be accepted
 _HANDSHAKE_MS = 10_000
@@ -98,7 +98,7 @@ class RouterSocket:
         self._most = connections
         self._admission = admission
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        with threads_that_wait():
+        with batch_threads():
             self._socket = self._context.socket(zmq.ROUTER)
         self._messages = RouterMessages(self._socket)
         self._batch: deque[RoutedMessage] = deque()  # messages that were read, and not looked at yet

@@ -125,17 +125,19 @@ def _metadata(frame: zmq.Frame, name: str) -> str:
 
 
 @contextlib.contextmanager
-def threads_that_wait() -> Iterator[None]:
+def batch_threads() -> Iterator[None]:
     """A thread that is started meanwhile does not interrupt others when it wakes. ZeroMQ's would send each message of a
     turn by itself where it shares the loop's core."""
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    batch = False
     with contextlib.suppress(OSError):  # a container may forbid it
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        if os.sched_getscheduler(0) == os.SCHED_OTHER:
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            batch = True
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, *before)
+        if batch:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 class Reading:
@@ -255,6 +257,7 @@ class Inbox:
                 await waiter
             finally:
                 self._waiter = None
+                del waiter  # its exception knows this frame
                 if self._woken:
                     self._woken = False
                     Inbox.woken -= 1

@@ -21,11 +21,11 @@ from ggp.referee.lobby.zmq_io import (
     Inbox,
     Reading,
     RouterMessages,
+    batch_threads,
     folder_of,
     load_router,
     quiet_moment,
     socket_folder,
-    threads_that_wait,
 )
 from tests.bench.lobby import idle
 
@@ -368,21 +368,24 @@ def test_closed_socket_is_an_error(messages: str) -> None:
         read.receive({}, 10, 3)
 
 
-@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("forbidden", ["", "sched_setscheduler", "sched_getscheduler"])
 def test_zeromqs_thread_interrupts_no_other_where_that_is_allowed(
-    allowed: bool, monkeypatch: pytest.MonkeyPatch
+    forbidden: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forbidden(*of: object) -> None:
+    policy = os.sched_getscheduler
+
+    def refuse(*of: object) -> None:
         raise PermissionError
 
-    if not allowed:
-        monkeypatch.setattr(os, "sched_setscheduler", forbidden)
-    before = {path.name for path in Path("/proc/self/task").iterdir()}
+    before = policy(0)
+    if forbidden:
+        monkeypatch.setattr(os, forbidden, refuse)
+    threads = {path.name for path in Path("/proc/self/task").iterdir()}
     with zmq.Context() as context:
-        with threads_that_wait():
+        with batch_threads():
             socket = context.socket(zmq.ROUTER)
-        started = {path.name for path in Path("/proc/self/task").iterdir()} - before
-        policies = {os.sched_getscheduler(int(thread)) for thread in started}
+        started = {path.name for path in Path("/proc/self/task").iterdir()} - threads
+        policies = {policy(int(thread)) for thread in started}
         socket.close()
-    assert policies == {os.SCHED_BATCH if allowed else os.SCHED_OTHER}
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    assert policies == {before if forbidden else os.SCHED_BATCH}
+    assert policy(0) == before
