@@ -248,7 +248,7 @@ class _EngineStream(EngineSession):
             self._waits = False
 
     def has_come(self, milliseconds: int) -> bool:
-        """Whether something can be read within this time, or nobody waits for it any more."""
+        """Whether something can be read within this time, or its match waits no longer."""
         return not self._waits or bool(self._poll.poll(milliseconds))
 
     def receive(self) -> bool:

@@ -56,7 +56,7 @@ class Matchmaker(OpenPairs):
         self._frequency = Frequency(OFTEN)
         self._ratings: Ratings | None = None
         self._rated = set[int]()  # whose the ratings are
-        self._pause = self._until = 0.0  # until when they are used though somebody is not rated, and at all
+        self._pause = self._until = 0.0  # until when they are used though one bot is not among them, and at all
 
     def fix(self, result: PairResult) -> None:
         self._tally.add(result.meetings)

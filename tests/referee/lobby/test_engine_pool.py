@@ -124,7 +124,7 @@ async def test_session_that_owes_an_answer_is_not_usable(kind: str, tmp_path: Pa
 async def test_matches_that_ask_in_one_turn_get_their_own_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only a match that is alone blocks. Some answers are slow, and nobody waits for one of them any more."""
+    """Only a match that is alone blocks. Some answers are slow, and one is not waited for any more."""
     waits, exchange = list[float](), native_exchange
 
     def noted(*of: Any) -> Any:
