@@ -90,6 +90,7 @@ def main(quick: bool = False) -> Rows:
         (f"{name}: moves, at both", found.moves, "moves/s"),
         (f"{name}: memory of a front for each of its bots", found.memory, "KiB"),
         (f"{name}: processor of the front, a ply", found.processor, "µs"),
+        (f"{name}: processor of its engines, a ply", found.engines, "µs"),
         (f"{name}: one killed: all play again after", found.back, "s"),
         (f"{name}: one killed: memory of the other for each bot", found.rest, "KiB"),
         *rows,

@@ -86,7 +86,7 @@ class Live:
         self._spare.clear()
 
     def recover(self) -> list[tuple[Record, bytes]]:
-        """The matches of the previous run, by key, with their lines; other files are deleted."""
+        """The matches of the previous run, by key, with their lines; what is no match is deleted."""
         self.close()
         found = []
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
@@ -107,7 +107,7 @@ class Live:
 
 
 T = TypeVar("T")
-_PATIENCE = 0.1  # seconds that a match which is about to begin lets others go first
+_PATIENCE = 0.1  # seconds that a match which is about to begin lets others go first: ten begin in a second at least
 _BREATH = 1.0  # seconds before a void game is played again
 
 
@@ -178,7 +178,7 @@ class PairGame:
 
     async def _game(self, game: int) -> list[PairResult] | None:
         """Play and store one game that counts; None: a bot has left or will. Raises CannotStart, GameRefused."""
-        room, attempt = self._room, self.pair.tried[game]
+        room, attempt, void = self._room, self.pair.tried[game], ""
         while True:
             if (rest := max(bot.resting for bot in self.bots) - monotonic()) > 0:
                 await asyncio.sleep(rest)
@@ -186,6 +186,8 @@ class PairGame:
                 await quiet_moment(_PATIENCE)
             gone = any(bot.leaving or not bot.line.route or bot.line.ended for bot in self.bots)
             if (gone or self._draining) and not self._before:
+                if void:
+                    await self._done(void)
                 return None
             key = self._setup.key(game, attempt)
             try:
@@ -197,6 +199,7 @@ class PairGame:
                 except GameRefused:
                     await self._done(key)
                     raise
+                void = key  # its file is for the next attempt
                 await asyncio.sleep(_BREATH)
                 continue
             self._count_faults(result)

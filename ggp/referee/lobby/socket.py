@@ -20,7 +20,7 @@ from ggp.protocol.transports.descriptors import address_of, duplicate, received,
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.lobby.auth import INSIDE, Admission
 from ggp.referee.lobby.limits import Arrivals
-from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, batch_threads
+from ggp.referee.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, new_context
 
 BACKLOG = 1024  # connections that wait to be accepted
 _HANDSHAKE_MS = 10_000
@@ -97,9 +97,8 @@ class RouterSocket:
         self._listener = listener
         self._most = connections
         self._admission = admission
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        with batch_threads():
-            self._socket = self._context.socket(zmq.ROUTER)
+        self._context = new_context()
+        self._socket = self._context.socket(zmq.ROUTER)
         self._messages = RouterMessages(self._socket)
         self._batch: deque[RoutedMessage] = deque()  # messages that were read, and not looked at yet
         self._monitor: zmq.Socket[bytes] | None = None

@@ -55,7 +55,7 @@ from ggp.referee.lobby import spectators
 from ggp.referee.lobby.limits import BURST
 from ggp.referee.lobby.log import EventLog
 from ggp.referee.lobby.spectators import SpectatorConfig
-from ggp.referee.lobby.zmq_io import Reading, batch_threads
+from ggp.referee.lobby.zmq_io import Reading, new_context
 from ggp.referee.store.model import StoreError
 from ggp.referee.store.store import Store
 
@@ -91,9 +91,8 @@ class PubSocket:
         self.by_descriptor: dict[int, SpectatorConnection] = {}  # by ZeroMQ's descriptor
         self._turns: OrderedDict[int, None] = OrderedDict()  # connections with requests, the next one first
         self._requested = asyncio.Event()
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        with batch_threads():
-            self._socket = self._context.socket(zmq.XPUB)
+        self._context = new_context()
+        self._socket = self._context.socket(zmq.XPUB)
         options = {
             zmq.XPUB_VERBOSER: 1,  # report every subscription, also one that another connection has
             zmq.LINGER: 0,

@@ -124,20 +124,12 @@ def _metadata(frame: zmq.Frame, name: str) -> str:
         return ""
 
 
-@contextlib.contextmanager
-def batch_threads() -> Iterator[None]:
-    """A thread that is started meanwhile does not interrupt others when it wakes. ZeroMQ's would send each message of a
+def new_context() -> "zmq.Context[zmq.Socket[bytes]]":
+    """A context whose threads do not interrupt others when they wake: the one that sends would send each message of a
     turn by itself where it shares the loop's core."""
-    batch = False
-    with contextlib.suppress(OSError):  # a container may forbid it
-        if os.sched_getscheduler(0) == os.SCHED_OTHER:
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-            batch = True
-    try:
-        yield
-    finally:
-        if batch:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_BATCH)
+    return context
 
 
 class Reading:

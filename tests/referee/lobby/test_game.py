@@ -1,12 +1,23 @@
-"""The files of running matches: what a resumed match writes, and what a full disk leaves."""
+"""The files of running matches, what a full disk leaves of one, and matches that were to begin."""
 
+import asyncio
 import os
 import resource
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from ggp.referee.lobby.game import Live
+import pytest
+
+from ggp.referee.lobby.game import Live, PairGame
+from ggp.referee.lobby.remote_bot import DIALLED
+from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.record_file import RecordWriter
+from ggp.referee.play.setting import Timeouts
+from ggp.referee.store.model import Pair
 from tests.support.spectator_publisher import KEY, events
+from tests.support.stores import ladder
 
 LINES = [line for _, line in events(6)]
 FILE = f"{KEY}.live"
@@ -69,15 +80,14 @@ def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
     live, other = Live(tmp_path), "1-2-3-2"
     descriptor, _ = live.open(KEY)
     os.write(descriptor, b"".join(LINES))
-    inode = os.fstat(descriptor).st_ino
-    os.close(descriptor)
     live.remove(KEY)
     live.remove(KEY)
-    descriptor, kept = live.open(other)
-    assert kept == b"" and os.fstat(descriptor).st_ino == inode
+    again, kept = live.open(other)
+    assert kept == b"" and os.path.sameopenfile(again, descriptor)
     assert [path.name for path in tmp_path.iterdir()] == [f"{other}.live"]
     assert (tmp_path / f"{other}.live").read_bytes() == b""
     os.close(descriptor)
+    os.close(again)
 
 
 def test_files_of_ended_matches_are_deleted_at_the_end_and_after_a_kill(tmp_path: Path) -> None:
@@ -117,3 +127,36 @@ def test_a_match_that_is_played_again_and_a_deleted_file_take_none_from_others(t
         live.remove(key)
     live.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def leaves(game: PairGame) -> None:
+    game.bots[1].leaving = True
+
+
+def is_lost(game: PairGame) -> None:
+    game.bots[0].line.route = b""
+
+
+@pytest.mark.parametrize("end", [PairGame.drain, leaves, is_lost])
+async def test_a_match_that_waits_to_begin_does_not_begin_without_its_bots_or_while_it_drains(
+    end: Callable[[PairGame], None],
+) -> None:
+    room: Any = SimpleNamespace(
+        begins=asyncio.Lock(),
+        series="club",
+        budgets=Timeouts(),
+        sessions=SimpleNamespace(apply_backoff=lambda bot: None),
+    )  # and no engines
+    ann, bob = (
+        SimpleNamespace(
+            start=BotSpec(name, DIALLED), resting=0.0, leaving=False, line=SimpleNamespace(route=b"1", ended="")
+        )
+        for name in ("ann", "bob")
+    )
+    bots: Any = ann, bob
+    game = PairGame(room, ladder().pools[0], Pair(1, 1, 0, 0, 1, 2), bots)
+    async with room.begins:
+        playing = asyncio.ensure_future(game.play())
+        await asyncio.sleep(0)
+        end(game)
+    assert await playing == []
