@@ -93,7 +93,7 @@ class OpenPairs:
 
 GATHER = 0.05  # seconds in which finished games wait for others, or
 _RARELY, _LATEST = 50, 1.0  # so many times as long as the last ones took, so long at most: moves wait meanwhile
-_NICE = 9  # more, of the thread, and less than of local bots: at 5 a move took twice as long at worst while bots were rated
+_NICE = 9  # more, of the thread, and less than of local bots: at 5 a move took twice as long while bots were rated
 _AGAIN = 1.0  # seconds until a store that failed is tried again
 _TRIES = 3  # failures of a game alone, by another error than the store's, after which it is given up
 T = TypeVar("T")
