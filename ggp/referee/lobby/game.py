@@ -178,7 +178,7 @@ class PairGame:
 
     async def _game(self, game: int) -> list[PairResult] | None:
         """Play and store one game that counts; None: a bot has left or will. Raises CannotStart, GameRefused."""
-        room, attempt, void = self._room, self.pair.tried[game], ""
+        room, attempt = self._room, self.pair.tried[game]
         while True:
             if (rest := max(bot.resting for bot in self.bots) - monotonic()) > 0:
                 await asyncio.sleep(rest)
@@ -186,20 +186,14 @@ class PairGame:
                 await quiet_moment(_PATIENCE)
             gone = any(bot.leaving or not bot.line.route or bot.line.ended for bot in self.bots)
             if (gone or self._draining) and not self._before:
-                if void:
-                    await self._done(void)
                 return None
             key = self._setup.key(game, attempt)
             try:
                 result, lines = await self._match(game, key)
             except EngineFailed as error:
                 room.event_log.log("void", "engine_failed", match=key, reason=str(error))
-                try:
-                    self._count_engine_void(game, str(error))
-                except GameRefused:
-                    await self._done(key)
-                    raise
-                void = key  # its file is for the next attempt
+                await self._done(key)
+                self._count_engine_void(game, str(error))
                 await asyncio.sleep(_BREATH)
                 continue
             self._count_faults(result)

@@ -91,7 +91,7 @@ def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
 
 
 def test_files_of_ended_matches_are_deleted_at_the_end_and_after_a_kill(tmp_path: Path) -> None:
-    """Also one that was about to be used again, and still has the lines of the match that has ended."""
+    """Also one with the lines of another match."""
     for end in (Live.close, lambda _: Live(tmp_path).recover()):
         live = Live(tmp_path)
         for key in (KEY, "1-2-3-2"):
