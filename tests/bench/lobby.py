@@ -16,7 +16,6 @@ import contextlib
 import http.client
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -36,6 +35,7 @@ from ggp.protocol.spectator_wire import Begun, Over, SpectatorState, read_publis
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from ggp.referee.lobby.keys import Book, KeyEntry, change, now
 from tests.bench.referee import build as build_instant
+from tests.support.cli import free_port
 from tests.support.dialled_bots import dial
 from tests.support.lobby_server import LobbyProcess
 from tests.support.lobby_socket import SmallLobby
@@ -334,8 +334,7 @@ def _visited(folder: Path, program: Path, bots: int, rate: int, seconds: float) 
     """A move's way while people look at the lobby's pages, beside that while there are none."""
     ways = []
     for visited in (False, True):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         web = f'[web]\nlisten = "127.0.0.1:{port}"\nseats = 0' if visited else ""
         with _serving(folder / f"visited-{visited}", 1, {}, web) as (server, _), contextlib.ExitStack() as stack:
             if visited:

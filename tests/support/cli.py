@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -103,9 +104,13 @@ def marked(mark: str) -> dict[int, list[str]]:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+    """A port of 127.0.0.1 that nothing listens at, below those that the kernel gives to who asks for any: another test
+    would have the same one now and then."""
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(10_000, max(lowest, 20_000))  # not seeded: tests run beside each other
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def wait_until(done: Callable[[], bool], seconds: float = 180, seen: Callable[[], object] = str) -> None:

@@ -5,7 +5,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from ggp.referee.web.guard import STREAMS
-from tests.support.cli import Ggp, ggp, started, wait_until
+from tests.support.cli import Ggp, free_port, ggp, started, wait_until
 from tests.support.lobby_server import LobbyProcess
 from tests.support.seat_client import Refused, SeatClient, is_there, until_there
 
@@ -58,13 +57,6 @@ WEB = """
 listen = "127.0.0.1:{}"
 nice = {}
 """
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 class Club:
