@@ -1,5 +1,6 @@
 // Seeded random games of any game under any options, with every position of them proved.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -236,6 +237,9 @@ void walk_all(const Subject<S>& subject, const Effort& effort) {
     int games = 0, positions = 0;
     check_search(subject.settings.front().start);
     check_search(subject.settings.back().start);
+    require(std::any_of(subject.settings.begin(), subject.settings.end(),
+                        [](const auto& setting) { return check_slow_start(setting.start); }),
+            "a move is far ahead in one of the settings");
     for (const Setting<S>& setting : subject.settings) {
         check_walks_of_the_tree(setting);
         for (int proved = 0; proved < effort.positions; ++games) {

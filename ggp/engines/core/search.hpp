@@ -67,6 +67,9 @@ class Search {
     void play(std::string_view text);
 
   private:
+    // The share of the time after which it is known how many playouts the rest allows. The first ones are slow: threads
+    // start, and the caches are cold. By their speed alone the best move of a kept tree would seem decided.
+    static constexpr double learning = 0.1;
     static constexpr int plies_between_looks = 20'000;  // of all threads: they may share a core
     static constexpr int tries = 100;  // for the tree, until a thread sleeps: a turn is shorter than to wake up
 
@@ -105,17 +108,19 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
         return elapsed() >= most;
     };
     for (std::uint64_t done = 0;;) {
-        std::uint64_t left = limits.playouts > 0 ? limits.playouts - std::min(limits.playouts, done) : endless;
+        const std::uint64_t wanted = limits.playouts > 0 ? limits.playouts - std::min(limits.playouts, done) : endless;
+        std::uint64_t left = wanted;  // as far as the time allows
         const double spent = elapsed();
         if (limits.seconds > 0 && done > 0) {
             const double more = static_cast<double>(done) * (limits.seconds - spent) / std::max(spent, 1e-6);
-            left = std::min(left, more < 1 ? 0 : more < 1e15 ? static_cast<std::uint64_t>(more) : endless);
+            left = std::min(wanted, more < 1 ? 0 : more < 1e15 ? static_cast<std::uint64_t>(more) : endless);
         }
-        const std::uint64_t open = left > 0 ? undecided(left) : 0;
+        const std::uint64_t open = left > 0 ? undecided(spent < learning * limits.seconds ? wanted : left) : 0;
         if (open == 0) return;
-        // By time alone it learns from one playout how long they take. With a number of playouts its rounds are those
-        // without a clock: one with time enough then changes nothing. At the end of a round threads wait for each
-        // other: those of several are as long as nothing can be decided, and no longer than all before.
+        // By time alone the first round is a playout of each thread, whose time bounds the next. With a number of
+        // playouts its rounds are those without a clock: one with time enough then changes nothing. At the end of a
+        // round threads wait for each other: those of several are as long as nothing can be decided, and no longer than
+        // all before.
         std::uint64_t each = threads > 1 ? std::max(step, std::min(done, open) / threads) : step;
         if (done == 0 && limits.playouts == 0) each = 1;
         done += play_round(std::min(threads * each, left), step, late);
