@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -358,3 +359,9 @@ def test_playouts_refuse_absurd_numbers(arguments: str) -> None:
 def test_playouts_that_would_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_SECONDS", 0.2)
     assert MemorySession("go").fails("ggp-playouts 10000000").startswith("too many: 10000000 games would take about ")
+
+
+def test_one_slow_sample_refuses_no_playouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0, 9, 9, 9.001, 10, 10.001, 20, 25])
+    monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert "games=2000 " in (said := MemorySession("go size=5")("ggp-playouts 2000")) and "seconds=5.0" in said
