@@ -104,13 +104,14 @@ def marked(mark: str) -> dict[int, list[str]]:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens at, below those that the kernel gives to who asks for any: another test
-    would have the same one now and then."""
+    """A port of 127.0.0.1 at which nothing listens, below those that the kernel assigns: it could assign one of
+    those to another test before this one listens there."""
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    while True:
-        port = random.SystemRandom().randrange(10_000, max(lowest, 20_000))  # not seeded: tests run beside each other
+    for _ in range(100):
+        port = random.SystemRandom().randrange(10_000, lowest)  # not seeded, as tests run beside each other
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
+    raise OSError(f"no port of 127.0.0.1 from 10000 to {lowest} is free")
 
 
 def wait_until(done: Callable[[], bool], seconds: float = 180, seen: Callable[[], object] = str) -> None:

@@ -23,12 +23,12 @@ from ggp.referee.play.clock import TimeControl
 from ggp.referee.store.model import GameRow
 from ggp.referee.store.store import Store
 from tests.support import ROOT
-from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
+from tests.support.cli import Ggp, Ran, free_port, ggp, marked, wait_until
 from tests.support.dialled_bots import THINK
 
 FILE = """\
 [lobby]
-listen = "tcp://127.0.0.1:*"
+listen = "tcp://127.0.0.1:{port}"
 keys = false
 engines = 1
 pairing = 0.05
@@ -45,7 +45,7 @@ control = "{control}"
 def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1", watch: str = "none") -> Path:
     """A lobby file on a free port, without keys and spectators; `lobby` and `pool` are more lines of its tables."""
     path = folder / "club.toml"
-    path.write_text(FILE.format(lobby=lobby, pool=pool, control=control, watch=watch))
+    path.write_text(FILE.format(port=free_port(), lobby=lobby, pool=pool, control=control, watch=watch))
     return path
 
 
@@ -185,8 +185,6 @@ class LobbyWithBots:
     def serve(self, *arguments: str) -> LobbyProcess:
         """Again on the same port."""
         self.servers.append(LobbyProcess(self._file, *arguments))
-        parts = urlsplit(self.server.url)
-        self._file.write_text(self._file.read_text().replace(f"{parts.hostname}:*", f"{parts.hostname}:{parts.port}"))
         return self.server
 
     @property

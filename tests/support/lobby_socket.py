@@ -7,6 +7,7 @@ import zmq
 
 from ggp.protocol.lobby_wire import Bye, Hello, LobbyAnswer, LobbyAsk, Message, Stderr, decode, encode
 from ggp.protocol.transports.keys import KeyPair
+from tests.support.cli import free_port
 
 PATIENCE = 120.0  # seconds
 
@@ -22,7 +23,7 @@ class ListeningSocket:
         if keys is not None:
             self.socket.setsockopt(zmq.CURVE_SERVER, 1)
             self.socket.setsockopt(zmq.CURVE_SECRETKEY, keys.secret.encode())
-        self.socket.bind(url)
+        self.socket.bind(url or f"tcp://127.0.0.1:{free_port()}")
         self.url = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
 
     def __enter__(self) -> Self:
@@ -38,7 +39,7 @@ class ListeningSocket:
 class SmallLobby(ListeningSocket):
     """A ROUTER with the frames of a lobby."""
 
-    def __init__(self, keys: KeyPair | None = None, url: str = "tcp://127.0.0.1:*") -> None:
+    def __init__(self, keys: KeyPair | None = None, url: str = "") -> None:
         super().__init__(zmq.ROUTER, zmq.ROUTER_MANDATORY, keys, url)
         self.routes: list[bytes] = []  # of every hello and order, in order
         self.stderr: list[str] = []

@@ -41,7 +41,7 @@ def events(plies: int, key: str = KEY, bot: str = "ann", ended: bool = True) -> 
 class SmallSpectatorServer(ListeningSocket):
     """An XPUB that reports every subscription."""
 
-    def __init__(self, url: str = "tcp://127.0.0.1:*", keys: KeyPair | None = None) -> None:
+    def __init__(self, url: str = "", keys: KeyPair | None = None) -> None:
         super().__init__(zmq.XPUB, zmq.XPUB_VERBOSER, keys, url)
 
     def publish(self, topic: str | bytes, *payload: bytes) -> None:

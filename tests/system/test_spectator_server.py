@@ -20,6 +20,7 @@ from ggp.protocol.transports.spectator import Down, Happened, MatchUnavailable, 
 from ggp.protocol.transports.zmq import AccessRefused
 from ggp.referee.store.store import Store
 from tests.support import ROOT
+from tests.support.cli import free_port
 from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
@@ -34,20 +35,17 @@ class WatchedLobby:
     """A lobby with spectators, and two bots that play in it."""
 
     def __init__(self, folder: Path, lobby: str = "", think: float = THINK, size: int = 5) -> None:
-        self.folder, self.lobby = folder, lobby
-        file = lobby_file(folder, lobby, watch="tcp://127.0.0.1:*")
-        file.write_text(file.read_text().replace("size=5", f"size={size}"))
-        self.server = LobbyProcess(file)
+        self.folder = folder
+        self.file = lobby_file(folder, lobby, watch=f"tcp://127.0.0.1:{free_port()}")
+        self.file.write_text(self.file.read_text().replace("size=5", f"size={size}"))
+        self.server = LobbyProcess(self.file)
         self.url = str(self.server.wait_for("spectators", word="open")[0]["url"])
         self.think = think
         self.bots = [DialledBots(self.server.url, "ann", "bob", think=think)]
 
     def restart(self) -> None:
         """After the server was killed: the same addresses, and the bots come back."""
-        file = lobby_file(self.folder, self.lobby, watch=self.url)
-        port = urlsplit(self.server.url).port
-        file.write_text(file.read_text().replace('listen = "tcp://127.0.0.1:*', f'listen = "tcp://127.0.0.1:{port}'))
-        self.server = LobbyProcess(file)
+        self.server = LobbyProcess(self.file)
         self.bots[-1].cut()
         self.bots.append(DialledBots(self.server.url, "ann", "bob", think=self.think))
 
