@@ -67,7 +67,7 @@ class Search {
     void play(std::string_view text);
 
   private:
-    // The share of the time after which it is known how many playouts the rest allows. The first ones are slow: threads
+    // The share of the time after which the search knows how many playouts the rest allows. The first ones are slow: threads
     // start, and the caches are cold. By their speed alone the best move of a kept tree would seem decided.
     static constexpr double learning = 0.1;
     static constexpr int plies_between_looks = 20'000;  // of all threads: they may share a core
@@ -115,9 +115,10 @@ void Search<S>::run(const Limits& limits, Elapsed elapsed) {
             const double more = static_cast<double>(done) * (limits.seconds - spent) / std::max(spent, 1e-6);
             left = std::min(wanted, more < 1 ? 0 : more < 1e15 ? static_cast<std::uint64_t>(more) : endless);
         }
-        const std::uint64_t open = left > 0 ? undecided(spent < learning * limits.seconds ? wanted : left) : 0;
+        const bool early = spent < learning * limits.seconds || done < threads * step;
+        const std::uint64_t open = left > 0 ? undecided(early ? wanted : left) : 0;
         if (open == 0) return;
-        // By time alone the first round is a playout of each thread, whose time bounds the next. With a number of
+        // By time alone the first round is a playout of each thread; its time bounds the second round. With a number of
         // playouts its rounds are those without a clock: one with time enough then changes nothing. At the end of a
         // round threads wait for each other: those of several are as long as nothing can be decided, and no longer than
         // all before.
