@@ -183,7 +183,7 @@ class LobbyWithBots:
         return self.servers[-1]
 
     def serve(self, *arguments: str) -> LobbyProcess:
-        """Again on the same port."""
+        """Start it; a later start has the same port."""
         self.servers.append(LobbyProcess(self._file, *arguments))
         return self.server
 

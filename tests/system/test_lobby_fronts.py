@@ -7,13 +7,13 @@ import pytest
 
 from ggp.referee.store.store import Store
 from tests.bench.fronts import measure
-from tests.support.cli import wait_until
+from tests.support.cli import free_port, wait_until
 from tests.support.lobby_server import LobbyProcess, LobbyWithBots, that_count
 from tests.support.postgres import PostgresServer
 
 FRONTS = """
 [front.a]
-listen = "tcp://127.0.0.1:*"
+listen = "tcp://127.0.0.1:{port}"
 
 [front.b]
 listen = "tcp://127.0.0.2:*"
@@ -23,7 +23,8 @@ PLAIN = [["ann", "bob", "cid"], ["dan", "eve", "fay"]]
 
 @pytest.mark.slow
 def test_a_killed_front_loses_no_game_and_its_bots_go_on_at_another(url: str, tmp_path: Path) -> None:
-    club = LobbyWithBots(tmp_path, "127.0.0.1", PLAIN, ["sdk", "sdl"], ["con"], store=url, more=FRONTS)
+    fronts = FRONTS.format(port=free_port())
+    club = LobbyWithBots(tmp_path, "127.0.0.1", PLAIN, ["sdk", "sdl"], ["con"], store=url, more=fronts)
     try:
         one, other = club.serve("--front", "a"), club.serve("--front", "b")
         both = f"{one.url},{other.url}"

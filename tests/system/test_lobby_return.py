@@ -130,8 +130,7 @@ def _seat(record: Record, name: str) -> int:
 
 
 def test_match_is_replayed_if_both_bots_stay_away(tmp_path: Path, dialled: list[DialledBots]) -> None:
-    file = lobby_file(tmp_path)
-    server = LobbyProcess(file)
+    server = LobbyProcess(lobby_file(tmp_path))
     bots = [DialledBots(server.url, name, think=THINK) for name in ("ann", "bob")]
     key = under_way(tmp_path, 10)
     server.kill()

@@ -192,7 +192,7 @@ def test_a_stalled_spectator_catches_up(club: WatchedLobby) -> None:
 
 @pytest.mark.long
 def test_a_port_that_is_taken_is_reported_and_costs_no_match(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.create_server(("127.0.0.1", free_port())) as taken:
         server = LobbyProcess(lobby_file(tmp_path, "drain = 0", watch=f"tcp://127.0.0.1:{taken.getsockname()[1]}"))
         (told,) = server.wait_for("spectators", word="cannot")
         assert "cannot listen" in told["reason"]
