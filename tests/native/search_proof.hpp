@@ -77,6 +77,13 @@ std::int64_t visits(const Search<S>& search) {
     return sum;
 }
 
+// Whether the two best moves are unproven.
+template <GameState S>
+bool is_open(const Search<S>& search) {
+    const auto votes = search.votes();
+    return votes.size() > 1 && votes[0].proof == Proof::open && votes[1].proof == Proof::open;
+}
+
 // It falls over when another thread than the one that made it plays, for which that one waits.
 template <GameState S>
 struct OneThread : S {
@@ -139,8 +146,7 @@ void check_stops(const S& start) {
         } catch (const std::length_error&) {
             const std::int64_t before = visits(search);
             require(before > 0 && before <= most, "the search stops when it is given up");
-            const auto votes = search.votes();
-            const bool open = votes.size() > 1 && votes[0].proof == Proof::open && votes[1].proof == Proof::open;
+            const bool open = is_open(search);
             search.run({static_cast<std::uint64_t>(before) + 1, 0}, [] { return 0.0; });
             require(visits(search) > before || !open, "and can go on");
             require(visits(search) <= 2 * before + 1, "by no more than it was asked for");
@@ -163,21 +169,18 @@ void check_stops(const S& start) {
 template <GameState S>
 bool check_slow_start(const S& start) {
     constexpr double slow = 0.05;  // of the time: it seems to allow 19 times as many playouts more
-    const auto open = [](const auto& votes) {
-        return votes.size() > 1 && votes[0].proof == Proof::open && votes[1].proof == Proof::open;
-    };
     for (const int threads : {1, 2}) {
         Search<S> search(start, 1, threads, 20'000);
         search.run({3000, 0}, [] { return 0.0; });
         const auto votes = search.votes();
-        if (!open(votes) || votes[0].visits - votes[1].visits <= 20 * threads) {
+        if (!is_open(search) || votes[0].visits - votes[1].visits <= 20 * threads) {
             if (threads == 1) return false;
             continue;  // what several threads find differs from run to run
         }
         const std::int64_t before = visits(search);
         int looked = 0;
         search.run({0, 1.0}, [&] { return ++looked == 1 ? 0.0 : looked < 10 ? slow : 1.0; });
-        require(visits(search) > before + threads || !open(search.votes()), "a slow start does not end the search");
+        require(visits(search) > before + threads || !is_open(search), "a slow start does not end the search");
     }
     return true;
 }

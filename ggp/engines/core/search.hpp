@@ -67,8 +67,8 @@ class Search {
     void play(std::string_view text);
 
   private:
-    // The share of the time after which the search knows how many playouts the rest allows. The first ones are slow: threads
-    // start, and the caches are cold. By their speed alone the best move of a kept tree would seem decided.
+    // The share of the time after which the search knows how many playouts the rest allows. The first ones are slow:
+    // threads start, and the caches are cold. By their speed alone the best move of a kept tree would seem decided.
     static constexpr double learning = 0.1;
     static constexpr int plies_between_looks = 20'000;  // of all threads: they may share a core
     static constexpr int tries = 100;  // for the tree, until a thread sleeps: a turn is shorter than to wake up
