@@ -61,7 +61,7 @@ def main(label: str, *command: str) -> int:
     """Run the command; its exit status is ours."""
     terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", bufsize=1
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", bufsize=1
     ) as running:
         assert running.stdout is not None
         said = show(label, running.stdout, sys.stdout, terminal, time.monotonic)

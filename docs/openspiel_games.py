@@ -64,7 +64,10 @@ def main(arguments: Sequence[str]) -> int:
         rows.append(play(name, GAMES))
         print(str(rows[-1]).strip(), flush=True)
     if not arguments:
-        PAGE.write_text(HEAD.format(version=version("open_spiel"), games=GAMES) + "".join(map(str, rows)) + _foot(rows))
+        PAGE.write_text(
+            HEAD.format(version=version("open_spiel"), games=GAMES) + "".join(map(str, rows)) + _foot(rows),
+            encoding="utf-8",
+        )
     return 0
 
 
@@ -134,7 +137,7 @@ def _colour(answer: str) -> str:
 
 
 def _run(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*GGP, *words], capture_output=True, text=True, check=False)
+    return subprocess.run([*GGP, *words], capture_output=True, encoding="utf-8", check=False)
 
 
 def _foot(rows: Sequence[PlayedGame]) -> str:

@@ -101,7 +101,7 @@ def _is_installed(need: str) -> bool:
 def image_builder() -> str:
     """podman, docker or buildah, if it runs here and has or gets the base of our Containerfile; "" if none does."""
     file = Path(__file__).parents[1] / "docs" / "operating" / "Containerfile"
-    base = next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("FROM "))
+    base = next(line.split()[1] for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("FROM "))
     for name in ("podman", "docker", "buildah"):
         for words in ("inspect", "--type", "image"), ("pull",):
             if shutil.which(name) and not subprocess.run([name, *words, base], capture_output=True).returncode:

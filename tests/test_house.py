@@ -21,7 +21,7 @@ import setup_step
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "ggp"
 FOLDERS = (PACKAGE, "tests", "docs", ".ci")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file())
 PYTHONS = [path for path in FILES if path.suffix == ".py"]
 SOURCES = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".c", ".sh"}]
@@ -48,7 +48,7 @@ def test_no_file_is_too_long() -> None:
     long = [
         f"{path.relative_to(ROOT)}: {lines} lines"
         for path in SOURCES
-        if (lines := len(path.read_text().splitlines())) > 700
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 700
     ]
     assert long == []
 
@@ -63,7 +63,7 @@ def test_a_class_name_means_one_thing() -> None:
     places: dict[str, list[str]] = {}
     for path in PYTHONS:
         if "examples" not in path.parts:
-            for name in re.findall(r"^ *class (\w+)[(:]", path.read_text(), re.MULTILINE):
+            for name in re.findall(r"^ *class (\w+)[(:]", path.read_text(encoding="utf-8"), re.MULTILINE):
                 places.setdefault(name, []).append(str(path.relative_to(ROOT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
@@ -79,7 +79,9 @@ def test_no_folder_is_too_full() -> None:
 
 def test_every_module_says_what_it_is() -> None:
     silent = [
-        path for path in PYTHONS if (text := path.read_text()).strip() and not re.match(r'(#!.*\n)?r?"""\S', text)
+        path
+        for path in PYTHONS
+        if (text := path.read_text(encoding="utf-8")).strip() and not re.match(r'(#!.*\n)?r?"""\S', text)
     ]
     assert silent == []
 
@@ -87,7 +89,7 @@ def test_every_module_says_what_it_is() -> None:
 def test_nothing_is_left_open() -> None:
     words = "|".join(["TO" + "DO", "FIX" + "ME", "Not" + "Implemented" + "Error"])
     words += "|pragma: no " + r"cover|\bmark\.(?:sk" + "ip|xf" + "ail)"
-    assert [path for path in SOURCES if re.search(words, path.read_text())] == []
+    assert [path for path in SOURCES if re.search(words, path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_machine_is_named() -> None:
@@ -96,7 +98,7 @@ def test_no_machine_is_named() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {match.group()}"
         for path in [*SOURCES, *PROSE, *(ROOT / name for name in FRONT)]
-        if (match := re.search(f"{folder}|{hosts}", path.read_text()))
+        if (match := re.search(f"{folder}|{hosts}", path.read_text(encoding="utf-8")))
     ]
     assert found == []
 
@@ -117,7 +119,7 @@ def test_every_dependency_earns_its_place() -> None:
         match.group(1)
         for path in PYTHONS
         if path.relative_to(ROOT).parts[0] == PACKAGE
-        for match in re.finditer(r"^\s*(?:import|from) (\w+)", path.read_text(), re.MULTILINE)
+        for match in re.finditer(r"^\s*(?:import|from) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     module_of = {"pyzmq": "zmq", "prompt-toolkit": "prompt_toolkit"}
     names = [re.split(r"[>\[]", requirement)[0] for requirement in PROJECT["project"]["dependencies"]]
@@ -136,14 +138,14 @@ def test_every_entry_point_loads() -> None:
 
 
 def test_the_license_is_the_one_that_is_declared() -> None:
-    text = (ROOT / "LICENSE").read_text()
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert PROJECT["project"]["license"] == "MIT"
     assert text.startswith("MIT License\n\nCopyright (c) 2026 General Game Protocol contributors")
     assert 'THE SOFTWARE IS PROVIDED "AS IS"' in text
 
 
 def test_the_changelog_has_an_unreleased_section() -> None:
-    text = (ROOT / "CHANGELOG.md").read_text()
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert sections[0] == "Unreleased"
     unreleased = text.split("## Unreleased")[1].split("\n## ")[0]
@@ -152,7 +154,7 @@ def test_the_changelog_has_an_unreleased_section() -> None:
 
 def test_make_lists_its_targets() -> None:
     listed = _run(["make"]).stdout.splitlines()
-    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert phony is not None
     assert [line.split()[1] for line in listed] == phony.group(1).split()
     assert all(len(line.split(maxsplit=2)) == 3 for line in listed)
@@ -160,7 +162,7 @@ def test_make_lists_its_targets() -> None:
 
 def test_ci_runs_what_the_readme_names() -> None:
     script = ROOT / ".ci" / "run"
-    text = script.read_text()
+    text = script.read_text(encoding="utf-8")
     assert os.access(script, os.X_OK)
     assert _run(["bash", "-n", str(script)]).returncode == 0
     assert "set -euo pipefail" in text
@@ -187,7 +189,7 @@ def _python_without(folder: Path, word: str) -> Path:
 
 
 def _executable(path: Path, script: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     path.chmod(0o755)
     return path
 
@@ -286,10 +288,10 @@ def test_make_play_goes_on(tmp_path: Path) -> None:
         counted = re.search(r"(\d+) games$", result.stdout, re.MULTILINE)
         assert counted is not None and int(counted[1]) >= games
         assert "\x1b" not in result.stdout + result.stderr and " games" in result.stderr
-        with (tmp_path / "games" / "play.toml").open("a") as file:
+        with (tmp_path / "games" / "play.toml").open("a", encoding="utf-8") as file:
             file.write("# mine\n")
-    assert (tmp_path / "games" / "play.toml").read_text().count("# mine") == 2
-    (tmp_path / "games" / "play.toml").write_text("[pool.a]\n")
+    assert (tmp_path / "games" / "play.toml").read_text(encoding="utf-8").count("# mine") == 2
+    (tmp_path / "games" / "play.toml").write_text("[pool.a]\n", encoding="utf-8")
     result = _run(["make", "-f", makefile, "-o", "setup", "play", bins], folder=tmp_path)
     assert result.returncode != 0 and "games/play.toml: " in result.stderr and result.stdout == ""
 
@@ -305,7 +307,7 @@ def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
         assert (copy / "games" / "play.db").stat().st_size > 0
         assert len(re.findall(r"^  \.venv/bin/ggp ", result.stdout, re.MULTILINE)) == 4
     assert "Setting up" not in result.stdout
-    (copy / ".venv" / ".ready").write_text("3.8 /elsewhere\n")  # made by another Python, or moved
+    (copy / ".venv" / ".ready").write_text("3.8 /elsewhere\n", encoding="utf-8")  # made by another Python, or moved
     (copy / ".venv" / "left over").touch()
     result = _run(["make", "setup"], folder=copy, path="/usr/bin:/bin", timeout=900)
     assert result.returncode == 0 and "Setting up" in result.stdout
@@ -350,7 +352,7 @@ def _run(
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=timeout,
         check=False,
     )
@@ -360,5 +362,7 @@ def test_what_is_to_be_installed_can_be() -> None:
     """The package is on no index, so its extras are no remedy for a user of a wheel."""
     named = re.compile(r"general-game-protocol\[|pip install '?\"?\.\[")
     messages = [path for path in PYTHONS if path.relative_to(ROOT).parts[0] == PACKAGE]
-    assert [path for path in messages if named.search(path.read_text())] == []
-    assert [path for path in PROSE if path.suffix == ".md" and "general-game-protocol[" in path.read_text()] == []
+    assert [path for path in messages if named.search(path.read_text(encoding="utf-8"))] == []
+    assert [
+        path for path in PROSE if path.suffix == ".md" and "general-game-protocol[" in path.read_text(encoding="utf-8")
+    ] == []

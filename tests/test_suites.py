@@ -121,7 +121,7 @@ def test_a_machine_that_is_slower_gets_more_time(run: pytest.Pytester, monkeypat
 
 
 def test_ci_installs_every_package_that_a_test_may_need() -> None:
-    text = (ROOT / ".ci" / "run").read_text()
+    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     listed = re.search(r"^needed=\(([^)]*)\)$", text, re.MULTILINE)
     assert listed is not None
     assert set(conftest.PACKAGES.values()) - set(listed[1].split()) == set()
@@ -131,4 +131,8 @@ def test_ci_installs_every_package_that_a_test_may_need() -> None:
 
 def test_tests_are_skipped_by_their_needs_alone() -> None:
     files = [path for path in (ROOT / "tests").rglob("*.py") if path.name not in ("conftest.py", Path(__file__).name)]
-    assert [path.name for path in files if re.search(r"pytest\.(skip|importorskip)\b|skipif", path.read_text())] == []
+    assert [
+        path.name
+        for path in files
+        if re.search(r"pytest\.(skip|importorskip)\b|skipif", path.read_text(encoding="utf-8"))
+    ] == []

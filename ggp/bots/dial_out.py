@@ -69,7 +69,7 @@ class LobbyNotice(io.TextIOBase):
     on. Any thread may write."""
 
     def __init__(self, beneath: TextIO | None) -> None:
-        self._beneath = beneath or io.TextIOWrapper(io.BytesIO())  # a process without stderr
+        self._beneath = beneath or io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # a process without stderr
         self._lines = StderrLines()
         self._lock = threading.Lock()
 

@@ -90,10 +90,12 @@ def _matches(quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
         place = Path(folder)
         bot = build(place)
-        moves = script("go", {"size": "11"}, place / "go.moves").read_text().split()
+        moves = script("go", {"size": "11"}, place / "go.moves").read_text(encoding="utf-8").split()
         plies = {game: _openspiel_script(game, place / f"{game}.moves") for game in MATCHED}
         for game, length in plies.items():
-            (place / f"go{game}.moves").write_text("\n".join([*moves[: length - 2], "pass", "pass", ""]))
+            (place / f"go{game}.moves").write_text(
+                "\n".join([*moves[: length - 2], "pass", "pass", ""]), encoding="utf-8"
+            )
         for _ in range(1 if quick else ROUNDS):
             for game, games in MATCHED.items():
                 ours = run_match(place, "go,size=11", f"{bot} {place}/go{game}.moves", games // share, 1)
@@ -114,7 +116,7 @@ def _openspiel_script(game: str, path: Path) -> int:
         action = chance.choice(state.legal_actions())
         moves.append(state.action_to_string(state.current_player(), action))
         state.apply_action(action)
-    path.write_text("\n".join([*moves, ""]))
+    path.write_text("\n".join([*moves, ""]), encoding="utf-8")
     return len(moves)
 
 
@@ -126,7 +128,7 @@ def _start(rounds: int) -> list[Row]:
         with BenchEngine(OPENSPIEL, "connect_four") as engine:
             engine.ask("name\n")
             seconds.append(time.perf_counter() - start)
-            status = Path(f"/proc/{engine.pid}/status").read_text()
+            status = Path(f"/proc/{engine.pid}/status").read_text(encoding="utf-8")
             memory.append(int(status.split("VmRSS:")[1].split()[0]) / 1024)
     return [
         ("ggp engine openspiel: to its first answer", statistics.median(seconds) * 1e3, "ms"),

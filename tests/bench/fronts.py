@@ -137,7 +137,7 @@ def shared(url: str, bots: int) -> Rows:
 def measure(folder: Path, store: str, bots: int, rate: float, seconds: float) -> FrontsMeasured:
     """Play for so long, twice: with both fronts, and after the first was killed."""
     file = folder / "fronts.toml"
-    file.write_text(_FILE.format(store=store, engines=1 + bots // 1500))
+    file.write_text(_FILE.format(store=store, engines=1 + bots // 1500), encoding="utf-8")
     fronts = [LobbyProcess(file, "--front", name, "--metrics", "127.0.0.1:0") for name in "ab"]
     one, other = fronts
     try:
@@ -188,7 +188,7 @@ def _used(front: LobbyProcess) -> tuple[float, float]:
     """Seconds of processor time: of the front itself, and of the processes that it started."""
     times = {}
     for pid in front.pids():
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         times[pid] = (int(words[11]) + int(words[12])) / _TICKS
     own = times.pop(front.process.pid)
     return own, sum(times.values())

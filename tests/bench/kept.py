@@ -186,6 +186,6 @@ def _named(found: Mapping[tuple[str, str], float], what: str, unit: str) -> tupl
 def _version() -> str:
     """The version, the commit and the day."""
     head = subprocess.run(
-        ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
     )
     return f"{version('general-game-protocol')} {head.stdout.strip()}, {date.today()}"

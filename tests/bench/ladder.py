@@ -56,11 +56,11 @@ def _per_game(few: dict[str, Any], many: dict[str, Any], games: int) -> float:
 def bots_of(place: Path) -> dict[str, str]:
     """Names and command lines of two bots that answer at once; two versions: the same moves stand in two files."""
     program = build(place)
-    moves = script("go", {"size": "9"}, place / "game.moves").read_text().split()
+    moves = script("go", {"size": "9"}, place / "game.moves").read_text(encoding="utf-8").split()
     text = "\n".join([*[move for move in moves if move != "pass"][: PLIES - 2], "pass", "pass", ""])
     commands = {}
     for name in ("one", "two"):
-        (place / f"{name}.moves").write_text(text)
+        (place / f"{name}.moves").write_text(text, encoding="utf-8")
         commands[name] = f"{program} {place / name}.moves"
     return commands
 
@@ -75,7 +75,7 @@ def _series(place: Path, bots: dict[str, str], games: int, jobs: int) -> dict[st
 def _ladder(place: Path, bots: dict[str, str], name: str) -> Path:
     file = place / f"{name}.toml"
     sections = [f'[bot.{bot}]\ncommand = "{command}"' for bot, command in bots.items()]
-    file.write_text(LADDER.format(bots="\n".join(sections)))
+    file.write_text(LADDER.format(bots="\n".join(sections)), encoding="utf-8")
     return file
 
 
@@ -84,6 +84,6 @@ def _run(file: Path, games: int, jobs: int) -> dict[str, Any]:
 
 
 def _ggp(*words: str) -> dict[str, Any]:
-    done = subprocess.run([*GGP, *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([*GGP, *words], capture_output=True, encoding="utf-8", check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result

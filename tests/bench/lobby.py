@@ -130,7 +130,7 @@ def processor(pid: int) -> float:
     used = 0
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
-            used += int((thread / "schedstat").read_text().split()[0])
+            used += int((thread / "schedstat").read_text(encoding="utf-8").split()[0])
     return used / 1e9
 
 
@@ -179,7 +179,7 @@ def relayed(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
     own, cores = new_pair(), sorted(os.sched_getaffinity(0))
     keys = _keys_of_bots(folder, own.public, [new_pair() for _ in range(bots)])
     command = [sys.executable, "-m", "tests.bench.relay", own.secret, own.public]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as relay:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as relay:
         try:
             assert relay.stdout
             url = relay.stdout.readline().strip()
@@ -301,7 +301,7 @@ def idle(folder: Path, bots: int, keys: bool) -> float:
 
 def memory(pid: int) -> int:
     """Resident KiB of a process."""
-    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
@@ -376,7 +376,7 @@ def _visits(port: int) -> Iterator[None]:
 def _connected(folder: Path, program: Path, times: int) -> Rows:
     """What `ggp connect` adds to a question: a bot behind it, less one that dials by itself."""
     moves = folder / "none.moves"
-    moves.write_text("")
+    moves.write_text("", encoding="utf-8")
     instant = [str(build_instant(folder)), str(moves)]
     took = []
     for connected in (False, True):
@@ -410,7 +410,9 @@ def _serving(
     with change(folder / "keys.json") as write:
         write(book)
     file = folder / "club.toml"
-    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, web=web, watch=watch))
+    file.write_text(
+        _FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, web=web, watch=watch), encoding="utf-8"
+    )
     server = LobbyProcess(file)
     try:
         yield server, own.public

@@ -143,7 +143,7 @@ def _command(name: str, path: Path, *words: str) -> _Cost:
 
 def _most_memory(pid: int) -> int:
     """KiB that a process has had at a time, 0 once it has ended."""
-    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
     return int(found[1]) if found else 0
 
 

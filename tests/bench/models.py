@@ -35,7 +35,7 @@ def main(quick: bool = False) -> list[tuple[str, float, str]]:
                     _ask(process, f"ggp-genmove_analyze {'white' if ply % 2 else 'black'}")
                     taken.append((time.perf_counter() - start - endpoint.seconds.pop()) * 1e3)
             processor = (_processor(process.pid) - began) / len(taken) * 1e3
-            peak = re.search(r"VmHWM:\s*(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+            peak = re.search(r"VmHWM:\s*(\d+)", Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8"))
             assert peak is not None
         finally:
             process.kill()
@@ -63,5 +63,5 @@ def _ask(process: "subprocess.Popen[bytes]", line: str) -> None:
 
 def _processor(pid: int) -> float:
     """Seconds that it has used so far, in steps of 10 ms."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100

@@ -82,7 +82,7 @@ def _opened(folder: Path, openings: int) -> list[Row]:
     book = folder / "book.txt"
     cells = [f"{column}{row}" for column in "ABCDEFG" for row in range(1, 8)]
     chance = Random(1)
-    book.write_text("".join(f"{' '.join(chance.sample(cells, 4))}\n" for _ in range(openings)))
+    book.write_text("".join(f"{' '.join(chance.sample(cells, 4))}\n" for _ in range(openings)), encoding="utf-8")
     taken = []
     for _ in range(ROUNDS):
         began = time.perf_counter()

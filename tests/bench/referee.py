@@ -61,8 +61,11 @@ def _plies(bot: Path, place: Path, game: str, options: dict[str, str], games: in
 def _games(bot: Path, place: Path, share: int) -> Iterator[tuple[str, float, str]]:
     """What a new game costs: with bots that are kept, beyond its two plies; with bots that are started anew."""
     two, ten = place / "two.moves", place / "ten.moves"
-    two.write_text("pass\npass\n")
-    ten.write_text("\n".join([*script("go", {"size": "9"}, ten).read_text().split()[:8], "pass", "pass", ""]))
+    two.write_text("pass\npass\n", encoding="utf-8")
+    ten.write_text(
+        "\n".join([*script("go", {"size": "9"}, ten).read_text(encoding="utf-8").split()[:8], "pass", "pass", ""]),
+        encoding="utf-8",
+    )
     runs = [run_match(place, "go,size=9", f"{bot} {two}", 20_000 // share, 1) for _ in range(ROUNDS)]
     each = [run["seconds"] / run["games"] * 1e6 for run in runs]
     yield "a game of 2 plies, bots kept, --jobs 1", statistics.median(each), "µs"
@@ -85,7 +88,7 @@ def script(game: str, options: dict[str, str], path: Path) -> Path:
     moves = []
     while state.phase != "over":
         moves.append(state.play(chance.choice(state.legal_moves())))
-    path.write_text("\n".join([*moves, ""]))
+    path.write_text("\n".join([*moves, ""]), encoding="utf-8")
     return path
 
 
@@ -94,7 +97,7 @@ def run_match(place: Path, game: str, bot: str, games: int, jobs: int, *more: st
     record = place / "record.jsonl"
     record.unlink(missing_ok=True)
     options = ["--games", str(games), "--jobs", str(jobs), "--record", str(record), "--json", *more]
-    done = subprocess.run([*GGP, "match", game, bot, bot, *options], capture_output=True, text=True, check=True)
+    done = subprocess.run([*GGP, "match", game, bot, bot, *options], capture_output=True, encoding="utf-8", check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
@@ -112,7 +115,7 @@ def _pinned(core: int) -> Iterator[None]:
 def round_trip(bot: Path, place: Path, one_core: bool) -> float:
     """Microseconds of `write`, `poll`, `read` with a child that answers at once."""
     cores = sorted(os.sched_getaffinity(0))
-    (place / "one.moves").write_text("pass\n")
+    (place / "one.moves").write_text("pass\n", encoding="utf-8")
     with _pinned(cores[0]):
         child = subprocess.Popen([bot, place / "one.moves"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert child.stdin is not None and child.stdout is not None

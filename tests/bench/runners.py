@@ -136,7 +136,7 @@ def chess_game(path: Path) -> Path | None:
             action = chance.choice(state.legal_actions())
             moves.append(pyspiel.chess.action_to_move(action, state.board()).to_lan())
             state.apply_action(action)
-    path.write_text("\n".join([*moves, ""]))
+    path.write_text("\n".join([*moves, ""]), encoding="utf-8")
     return path
 
 
@@ -145,7 +145,7 @@ def _ply(runner: Runner, bot: str, games: int) -> float:
     core = str(sorted(os.sched_getaffinity(0))[-1])
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
         times = Path(folder, "times")
-        Path(folder, "gomill.ctl").write_text(GOMILL.format(bot=bot, games=games))
+        Path(folder, "gomill.ctl").write_text(GOMILL.format(bot=bot, games=games), encoding="utf-8")
         subprocess.run(
             [*(["taskset", "-c", core] if runner.pinned else []), *runner.words(bot, games)],
             cwd=folder,
@@ -155,7 +155,7 @@ def _ply(runner: Runner, bot: str, games: int) -> float:
             stderr=subprocess.DEVNULL,
             check=True,
         )
-        lines = [line.split() for line in times.read_text().splitlines()]
+        lines = [line.split() for line in times.read_text(encoding="utf-8").splitlines()]
     first, last = min(float(line[0]) for line in lines), max(float(line[1]) for line in lines)
     return (last - first) / sum(int(line[2]) for line in lines)
 
@@ -165,4 +165,4 @@ if __name__ == "__main__":
     parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="make what the lines of the page need")
     there: Path = parser.parse_args().files
     make_files(there)
-    (there / "gomill.ctl").write_text(GOMILL.format(bot="./instant go.moves", games=GAMES))
+    (there / "gomill.ctl").write_text(GOMILL.format(bot="./instant go.moves", games=GAMES), encoding="utf-8")

@@ -163,7 +163,9 @@ def _plies(levels: list[Level], games: int, rounds: int) -> Iterator[tuple[str, 
                 "--sandbox",
                 level,
             ]
-            done = subprocess.run([*GGP, *words, "--json", "--quiet"], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [*GGP, *words, "--json", "--quiet"], capture_output=True, encoding="utf-8", check=True
+            )
             result = json.loads(done.stdout)
             found[level].append(1e6 * result["seconds"] / result["plies"])
     for level, each in found.items():
@@ -204,7 +206,7 @@ def _memory(levels: list[Level]) -> Iterator[tuple[str, float, str]]:
 
 
 def _private(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
 
 

@@ -254,7 +254,7 @@ def _drain(streams: selectors.BaseSelector, until: float, sent: dict[bytes, floa
 
 def _processor(pid: int) -> float:
     """Seconds of the processor that it has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

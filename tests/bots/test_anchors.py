@@ -16,7 +16,7 @@ from tests.support import ROOT
 LADDER = read_ladder(ROOT / "ggp" / "bots" / "anchors.toml")
 GAMES = 2 * (LADDER.format.pairs or 0)  # of each two
 BOTS = [bot.name for bot in LADDER.bots]
-PAGE = (ROOT / "docs" / "reference" / "anchors.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "anchors.md").read_text(encoding="utf-8")
 SECTIONS = [section for section in PAGE.split("\n## ") if "| bot |" in section]
 
 

@@ -43,7 +43,7 @@ class BotsOut:
 
     def start(self, *words: str, **environment: str) -> "subprocess.Popen[str]":
         running = subprocess.Popen(
-            [sys.executable, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            [sys.executable, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
             env={**os.environ, **environment},
         )  # fmt: skip
         self._running.append(running)
@@ -182,5 +182,7 @@ def test_the_example_needs_nothing_of_ours(bots: BotsOut, pair: KeyPair | None) 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("tcp://127.0.0.1:9", "dot", "./my_bot"), ("tcp://127.0.0.1:9", "dot", "--")])
 def test_the_example_says_how_it_is_called(words: tuple[str, ...]) -> None:
-    ran = subprocess.run([sys.executable, EXAMPLE, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, EXAMPLE, *words], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8"
+    )
     assert ran.returncode == 1 and ran.stderr == "usage: dialling_bot.py tcp://HOST:PORT NAME -- BOT …\n"

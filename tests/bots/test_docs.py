@@ -32,12 +32,12 @@ def workdir(tmp_path: Path) -> Path:
         for text in blocks(page, "python"):
             name = re.match(r"# (\w+\.py)\n", text)
             assert name, f"{page.name}: a script needs its name in its first line"
-            (tmp_path / name[1]).write_text(text)
+            (tmp_path / name[1]).write_text(text, encoding="utf-8")
     return tmp_path
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [text for found, text in FENCE.findall(page.read_text()) if found == language]
+    return [text for found, text in FENCE.findall(page.read_text(encoding="utf-8")) if found == language]
 
 
 def lines(page: Path) -> list[str]:
@@ -57,7 +57,7 @@ def run(line: str, workdir: Path) -> str:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         timeout=180,
         check=False,
     )

@@ -18,7 +18,12 @@ BUILTIN = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 
 def test_no_example_imports_anything_of_the_project() -> None:
     for path in EXAMPLES.glob("*.py"):
-        words = {word for line in path.read_text().splitlines() for word in line.split()[:2] if "import" in line}
+        words = {
+            word
+            for line in path.read_text(encoding="utf-8").splitlines()
+            for word in line.split()[:2]
+            if "import" in line
+        }
         assert not words & {"ggp", "protocol", "engines", "referee", "bots"}
 
 

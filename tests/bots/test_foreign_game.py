@@ -121,13 +121,13 @@ def test_an_engine_that_ends_is_a_refusal_and_the_next_game_starts_it_again(
     game = game_of(registries, f"sh -c '{script}' {CONNECT4}", "connect4")
     options = {"width": 4, "height": 4}
     state = game.new(options)
-    os.kill(int(noted.read_text().split()[-1]), 9)
+    os.kill(int(noted.read_text(encoding="utf-8").split()[-1]), 9)
     with pytest.raises(CommandFailed, match=r"the engine .* fails"):
         state.play("zz")
     with pytest.raises(CommandFailed):
         state.play("a")
     fresh = game.new(options)
-    assert fresh.play("a") == "A" and len(noted.read_text().split()) == 2
+    assert fresh.play("a") == "A" and len(noted.read_text(encoding="utf-8").split()) == 2
     with pytest.raises(CommandFailed):
         state.perft(3)
 
@@ -155,7 +155,7 @@ def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: l
 )
 def test_numbers_that_are_none_are_one_line(registries: list[EngineRegistry], tmp_path: Path, status: str) -> None:
     file = tmp_path / "engine.py"
-    file.write_text(ODD.format(status=status))
+    file.write_text(ODD.format(status=status), encoding="utf-8")
     game = game_of(registries, f"{sys.executable} {file}", "odd")
     with pytest.raises(CommandFailed, match="the engine's status line is not one"):
         assert game.new({}).seat
@@ -163,7 +163,7 @@ def test_numbers_that_are_none_are_one_line(registries: list[EngineRegistry], tm
 
 def test_a_hash_or_a_count_that_is_none_is_one_line(registries: list[EngineRegistry], tmp_path: Path) -> None:
     file = tmp_path / "engine.py"
-    file.write_text(ODD.format(status="phase=play to_play=black seat=1 ply=0"))
+    file.write_text(ODD.format(status="phase=play to_play=black seat=1 ply=0"), encoding="utf-8")
     state = game_of(registries, f"{sys.executable} {file}", "odd").new({})
     with pytest.raises(CommandFailed, match="the engine's ggp-hash is not a number: 'many'"):
         state.hash()
@@ -269,7 +269,7 @@ def test_without_a_drawing_a_match_may_have_a_thousand_plies_at_least(tmp_path: 
     without = f"{sys.executable} -m tests.support.foreign_engine without ggp-scene"
     ran = ggp("match", "--engine", without, "yugo,size=2", "random", "random", "--games", "1", "--record", str(record))
     assert ran.status == 0, ran.err
-    assert json.loads(record.read_text().split("\n")[0])["max_plies"] == 20 * 50
+    assert json.loads(record.read_text(encoding="utf-8").split("\n")[0])["max_plies"] == 20 * 50
 
 
 def test_bots_of_ladders_and_lobbies_know_the_engines_of_their_pools() -> None:

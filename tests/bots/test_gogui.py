@@ -216,7 +216,7 @@ def test_words_of_a_command_line() -> None:
 )
 def test_an_invalid_game_is_reported_at_the_start(words: str, said: str) -> None:
     command = [sys.executable, "-P", "-m", "ggp.bots", *words.split()]
-    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input="", capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
 
@@ -227,7 +227,7 @@ def test_every_built_in_bot_is_a_ruler_of_the_game_that_it_is_given() -> None:
     for bot in ("random", "greedy playouts=1", "mcts playouts=5", "oneshot", "chaos"):
         program = ["--", "echo", "B2"] if bot == "oneshot" else []
         command = [sys.executable, "-P", "-m", "ggp.bots", *bot.split(), "--gogui", "laido", "size=2", *program]
-        done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, input=asked, capture_output=True, encoding="utf-8", timeout=60)
         answers = done.stdout.split("\n\n")
         assert answers[:3] == ["= Laido", "= 3 hex", "= A2 A3 B1 B2 B3 C1 C2"], done
         assert answers[3].removeprefix("= ") in answers[2].split()

@@ -106,8 +106,8 @@ def test_it_moves_when_hardly_any_time_is_left(bot: str) -> None:
 
 
 def test_its_head_and_the_page_build_it_alike() -> None:
-    (line,) = [line for line in EXAMPLE.read_text().splitlines() if line.startswith(" *     build ")]
-    assert f"\n{line.removeprefix(' *     build').strip()}\n" in PAGE.read_text()
+    (line,) = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line.startswith(" *     build ")]
+    assert f"\n{line.removeprefix(' *     build').strip()}\n" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_it_reads_the_whole_position() -> None:
 
 def test_the_page_shows_what_it_reads() -> None:
     shown = describe(position("yugo size=5", "C3", clock=BotClock(10000, 9870)))
-    assert f"```text\n{shown}```\n" in PAGE.read_text()
+    assert f"```text\n{shown}```\n" in PAGE.read_text(encoding="utf-8")
 
 
 def test_it_has_all_the_time_of_its_clock() -> None:
@@ -102,7 +102,7 @@ def test_a_program_that_makes_no_move_costs_the_game_and_nothing_stays(
     with RawPeer(oneshot("sh", "-c", script)) as bot:
         assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("ggp-clock black=400 white=400") == ""
         assert words in bot.ask("genmove black")
-        wait_until(lambda: not members(int(noted.read_text())))
+        wait_until(lambda: not members(int(noted.read_text(encoding="utf-8"))))
         assert bot.ask("genmove black") == "C3"
 
 
@@ -111,7 +111,7 @@ def test_one_that_has_printed_its_move_is_not_waited_for(tmp_path: Path) -> None
     noted = tmp_path / "group"
     with RawPeer(oneshot("sh", "-c", f"echo $$ >{noted}; sleep 600 & echo c3; sleep 600")) as bot:
         assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("genmove black") == "C3"
-        wait_until(lambda: not members(int(noted.read_text())))
+        wait_until(lambda: not members(int(noted.read_text(encoding="utf-8"))))
 
 
 # Each starts a process that outlives its parent, notes its pid in $1, and does not end by itself.
@@ -149,7 +149,7 @@ def test_whatever_a_program_started_ends_with_its_bot(how: str, name: str, tmp_p
         bot.send(b"genmove black\n")
         wait_until(noted.exists)
         KILLERS[how](bot.process.pid)
-        wait_until(lambda: not running(int(noted.read_text())))
+        wait_until(lambda: not running(int(noted.read_text(encoding="utf-8"))))
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_whatever_a_program_started_ends_with_its_time(name: str, tmp_path: Path
     with RawPeer(family(name, noted)) as bot:
         assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("ggp-clock black=2000 white=2000") == ""
         assert "before its clock ran out" in bot.ask("genmove black")
-        assert not running(int(noted.read_text()))
+        assert not running(int(noted.read_text(encoding="utf-8")))
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_whatever_a_program_started_ends_with_its_move(name: str, tmp_path: Path
     answer = "(while [ ! -e $1 ]; do sleep 0.01; done; echo C3) & "
     with RawPeer(family(name, noted, answer)) as bot:
         assert bot.ask("ggp-new yugo size=5") == "" and bot.ask("genmove black") == "C3"
-        assert not running(int(noted.read_text()))
+        assert not running(int(noted.read_text(encoding="utf-8")))
 
 
 @pytest.mark.slow
@@ -181,7 +181,7 @@ def test_whatever_a_program_started_ends_with_its_match(number: signal.Signals, 
     wait_until(noted.exists)
     match.process.send_signal(number)
     match.wait()  # looks for all that carries its mark, in the groups of others, too
-    assert not running(int(noted.read_text()))
+    assert not running(int(noted.read_text(encoding="utf-8")))
 
 
 @pytest.mark.slow

@@ -314,7 +314,7 @@ def script(tmp_path: Path) -> Callable[..., list[str]]:
 
     def write(arguments: str = "") -> list[str]:
         path = tmp_path / "my_bot.py"
-        path.write_text(SCRIPT.replace("{arguments}", arguments))
+        path.write_text(SCRIPT.replace("{arguments}", arguments), encoding="utf-8")
         return [sys.executable, str(path)]
 
     return write
@@ -351,7 +351,7 @@ run(choose)
 def test_programs_that_it_calls_neither_hear_nor_disturb_the_conversation(errors: str, tmp_path: Path) -> None:
     """Nor do libraries in other languages, which know nothing of sys.stdout."""
     bot = tmp_path / "calling.py"
-    bot.write_text(CALLING)
+    bot.write_text(CALLING, encoding="utf-8")
     with RawPeer(["sh", "-c", f'exec "$@"{errors}', "sh", sys.executable, str(bot)]) as peer:
         peer.send(b"1 ggp-new yugo size=5\n2 genmove black\n3 name\n4 quit\n")
         assert peer.until_end() == b"=1\n\n=2 A1\n\n=3 calling\n\n=4\n\n"
@@ -374,9 +374,9 @@ def test_it_passes_every_check(script: Callable[..., list[str]]) -> None:
 @pytest.mark.slow
 def test_its_types_are_known_outside_the_project(tmp_path: Path) -> None:
     bot = SCRIPT.replace("{arguments}", "").replace("legal_moves()[0]", "legal_move")
-    (tmp_path / "my_bot.py").write_text(bot)
+    (tmp_path / "my_bot.py").write_text(bot, encoding="utf-8")
     mypy = [sys.executable, "-m", "mypy", "my_bot.py"]
-    said = subprocess.run(mypy, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=False).stdout
+    said = subprocess.run(mypy, cwd=tmp_path, stdout=subprocess.PIPE, encoding="utf-8", check=False).stdout
     assert '"Position" has no attribute "legal_move"' in said.splitlines()[0]
 
 
@@ -428,7 +428,7 @@ def test_a_script_says_what_it_understands(capsys: pytest.CaptureFixture[str], m
 @pytest.mark.slow
 def test_a_script_that_listens_has_a_conversation_with_each_connection(script: Callable[..., list[str]]) -> None:
     running = subprocess.Popen(
-        [*script(), "--bind", "tcp://127.0.0.1:*"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [*script(), "--bind", "tcp://127.0.0.1:*"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
     )
     assert running.stderr is not None
     try:
@@ -448,7 +448,9 @@ def test_a_script_that_listens_has_a_conversation_with_each_connection(script: C
 def test_what_is_wrong_with_the_words_is_one_line(
     script: Callable[..., list[str]], words: list[str], said: str
 ) -> None:
-    ran = subprocess.run([*script(), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(
+        [*script(), *words], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60
+    )
     assert ran.returncode == 2 and ran.stdout == "" and said in ran.stderr and len(ran.stderr.splitlines()) == 1
 
 
@@ -458,11 +460,12 @@ def test_a_script_with_words_of_its_own_gives_the_others(tmp_path: Path) -> None
     path.write_text(
         "import argparse\nfrom ggp.bots.sdk import run\n"
         "parser = argparse.ArgumentParser()\nparser.add_argument('--level')\nown, others = parser.parse_known_args()\n"
-        "run(lambda position: position.legal_moves()[0], version=own.level, words=others)\n"
+        "run(lambda position: position.legal_moves()[0], version=own.level, words=others)\n",
+        encoding="utf-8",
     )
     with RawPeer([sys.executable, str(path), "--level", "3"]) as peer:
         assert peer.ask("version") == "3"
     ran = subprocess.run(
-        [sys.executable, path, "--level", "3", "--levle", "4"], capture_output=True, text=True, timeout=60
+        [sys.executable, path, "--level", "3", "--levle", "4"], capture_output=True, encoding="utf-8", timeout=60
     )
     assert ran.returncode == 2 and "own: unknown word: --levle" in ran.stderr

@@ -29,7 +29,7 @@ from tests.support import ROOT
 from tests.support.cli import free_port, ggp_in_process
 from tests.support.doc_session import Reader, check_claim, replay
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 GAMES = set(PROJECT["entry-points"]["ggp.games"])
 BIN = Path(sys.executable).parent
@@ -69,7 +69,7 @@ class Block(NamedTuple):
 BLOCKS = [
     Block(match[1] or "text", (match[2] or match[4] or "").strip(), match[3] or match[5] or "", page)
     for page in PAGES
-    for match in FENCE.finditer(page.read_text())
+    for match in FENCE.finditer(page.read_text(encoding="utf-8"))
 ]
 SHELL = [block for block in BLOCKS if block.language == "sh"]
 PYTHON = [block for block in BLOCKS if block.language == "python"]
@@ -89,7 +89,11 @@ GGP = [
     (page, words)
     for page, line in [
         *((block.page, line) for block in SHELL for line in block.lines),
-        *((page, code) for page in PAGES for code in re.findall(r"(?<!`)`(ggp [^`\n]+)`", page.read_text())),
+        *(
+            (page, code)
+            for page in PAGES
+            for code in re.findall(r"(?<!`)`(ggp [^`\n]+)`", page.read_text(encoding="utf-8"))
+        ),
     ]
     if "…" not in line and (words := shlex.split(line, comments=True))[0] == "ggp" and not words[1].isupper()
 ]
@@ -102,7 +106,7 @@ def _name(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_somewhere(page: Path) -> None:
     broken = []
-    prose = FENCE.sub("", page.read_text())
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
     for link in re.findall(r"\]\(([^)\s]+)\)", prose):
         if link.startswith(("http://", "https://")):
             continue
@@ -120,21 +124,23 @@ def test_every_page_is_reached_from_the_readme() -> None:
         if page in seen:
             continue
         seen.add(page)
-        links = re.findall(r"\]\(([^)\s#]+\.md)", page.read_text())
+        links = re.findall(r"\]\(([^)\s#]+\.md)", page.read_text(encoding="utf-8"))
         todo += [target for link in links if (target := (page.parent / link).resolve()).is_file()]
     assert [page for page in PAGES if page not in seen] == []
 
 
 def test_the_readme_names_the_two_commands() -> None:
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make play" in text and "make test" in text
 
 
 def test_make_targets_exist() -> None:
     """In our Makefile, or in that of a new bot's folder."""
     made = [ROOT / "Makefile", ROOT / "ggp" / "referee" / "starter" / "templates" / "bot.mk"]
-    targets = " ".join(" ".join(re.findall(r"^\.PHONY: (.*)$", file.read_text(), re.MULTILINE)) for file in made)
-    named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text())}
+    targets = " ".join(
+        " ".join(re.findall(r"^\.PHONY: (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)) for file in made
+    )
+    named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text(encoding="utf-8"))}
     lines = (re.sub(r"^make -C \S+", "make", line) for block in SHELL for line in block.lines)
     named |= {line.split()[1] for line in lines if line.startswith("make ")}
     assert named - set(targets.split()) == set()
@@ -177,7 +183,7 @@ def test_protocol_names_no_unknown_command() -> None:
     unknown = {
         (_name(page), name)
         for page in PAGES
-        for name in pattern.findall(page.read_text())
+        for name in pattern.findall(page.read_text(encoding="utf-8"))
         if name not in known | {"gogui-rules_", RULES_OF_KGS}
     }
     assert unknown == set()
@@ -201,7 +207,7 @@ def workdir(tmp_path: Path) -> Path:
     """A folder with the files that the pages tell the reader to save."""
     for block in BLOCKS:
         if name := re.match(r"# (\w+\.(?:py|tst))", block.text):
-            (tmp_path / name.group(1)).write_text(block.text)
+            (tmp_path / name.group(1)).write_text(block.text, encoding="utf-8")
     shutil.copy(ROOT / "ggp" / "bots" / "examples" / "first_bot.py", tmp_path)  # as the first tutorial says
     return tmp_path
 
@@ -228,13 +234,13 @@ def test_commands_do_what_the_page_says(chain: list[Block], workdir: Path, reade
 
     Blocks without a claim play fewer and quicker games.
     """
-    if "project's folder" in chain[0].page.read_text():
+    if "project's folder" in chain[0].page.read_text(encoding="utf-8"):
         (workdir / "ggp").symlink_to(ROOT / "ggp")
     lines, patience = 0, 0.0
     for block, after in zip(chain, [*chain[1:], None], strict=True):
         claim = after if after and after.is_claim else None
         if block.language == "toml":
-            with (workdir / "ladder.toml").open("a") as file:
+            with (workdir / "ladder.toml").open("a", encoding="utf-8") as file:
                 file.write(f"\n{block.text}")
         elif block.language == "console":
             replay(block.text, workdir)
@@ -337,8 +343,8 @@ def test_the_chain_can_be_checked_without_us(workdir: Path) -> None:
     check = names["check"]
     assert callable(check)
     check(record)
-    lines = record.read_text().splitlines(keepends=True)
-    record.write_text("".join(lines[:3] + lines[4:]))
+    lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+    record.write_text("".join(lines[:3] + lines[4:]), encoding="utf-8")
     with pytest.raises(AssertionError):
         check(record)
 
@@ -355,7 +361,7 @@ def test_the_first_answer_explains_the_fault(workdir: Path) -> None:
 
 def _anchors(page: Path) -> set[str]:
     """The anchors that a Markdown viewer makes of the headings."""
-    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -381,7 +387,7 @@ def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         env={"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=300,
         check=False,
     )
@@ -402,14 +408,15 @@ def test_a_ladder_is_played_on_a_cluster_as_its_page_says(tls: bool, tmp_path: P
     text = "\n".join(script).replace("ladder-host", "127.0.0.1").replace("--nworkers 4", "--nworkers 1")
     (tmp_path / "ladder.toml").write_text(
         '[pool.small]\ngame = "yugo,size=3"\ncontrol = "60"\n'
-        '[bot.one]\ncommand = "random"\n[bot.two]\ncommand = "greedy"\n'
+        '[bot.one]\ncommand = "random"\n[bot.two]\ncommand = "greedy"\n',
+        encoding="utf-8",
     )
     done = subprocess.run(
         ["bash", "-ec", text.replace("8786", str(free_port()))],
         cwd=tmp_path,
         env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=300,
         check=False,
     )

@@ -9,7 +9,7 @@ from tests.bench.kept import PAGE, RATIOS, Ratio, keep, read_table, runner_lines
 
 
 def test_every_ratio_was_measured_and_says_at_which_version() -> None:
-    table = read_table(PAGE.read_text())
+    table = read_table(PAGE.read_text(encoding="utf-8"))
     assert [*table] == [ratio.what for ratio in RATIOS]
     for ratio, line in zip(RATIOS, table.values(), strict=True):
         _, what, number, aim, measured, version, _ = (cell.strip() for cell in line.split("|"))
@@ -20,13 +20,13 @@ def test_every_ratio_was_measured_and_says_at_which_version() -> None:
 
 
 def test_the_lines_of_other_runners_are_those_that_are_measured() -> None:
-    assert runner_lines() in PAGE.read_text()
+    assert runner_lines() in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     copy = tmp_path / "performance.md"
-    copy.write_text(PAGE.read_text())
+    copy.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     return copy
 
 
@@ -36,10 +36,10 @@ def rows_of(ratios: list[Ratio], figure: float) -> list[tuple[str, float, str]]:
 
 
 def test_what_was_measured_is_written_and_the_rest_stays(page: Path) -> None:
-    before = read_table(page.read_text())
+    before = read_table(page.read_text(encoding="utf-8"))
     chosen = [ratio for ratio in RATIOS if ratio.benchmark == "sandbox"]
     keep(rows_of(chosen, 2.0), ["sandbox"], page)
-    after = read_table(page.read_text())
+    after = read_table(page.read_text(encoding="utf-8"))
     assert [*after] == [*before]
     for ratio in RATIOS:
         if ratio.benchmark == "sandbox":
@@ -54,6 +54,6 @@ def test_a_row_that_is_gone_is_an_error(page: Path) -> None:
 
 
 def test_other_programs_need_not_be_there(page: Path) -> None:
-    before = page.read_text()
+    before = page.read_text(encoding="utf-8")
     keep([], ["runners"], page)
-    assert page.read_text() == before
+    assert page.read_text(encoding="utf-8") == before

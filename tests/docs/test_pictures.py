@@ -25,10 +25,10 @@ def test_what_an_example_claims_holds(example: Example) -> None:
 
 @pytest.mark.parametrize("game", Registry().names())
 def test_every_game_has_pictures_that_its_rules_in_text_do_not_need(game: str) -> None:
-    page = (GAMES / f"{game}.md").read_text()
+    page = (GAMES / f"{game}.md").read_text(encoding="utf-8")
     shown = re.findall(r"^!\[[^\]]+\]\((pictures/[\w-]+\.svg)\)$", page, re.MULTILINE)
     assert len(shown) >= 2 and len(set(shown)) == len(shown)
-    assert all((GAMES / path).read_text().startswith("<svg ") for path in shown)
+    assert all((GAMES / path).read_text(encoding="utf-8").startswith("<svg ") for path in shown)
     assert "](" not in MemorySession()(f"ggp-rules {game}")
 
 

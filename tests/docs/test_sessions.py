@@ -29,7 +29,7 @@ def _page(page: Path) -> object:
 def test_sessions_are_as_they_are_shown(page: Path, tmp_path: Path) -> None:
     for block in PYTHON:
         if block.page == page and (name := re.match(r"# (\w+\.py)", block.text)):
-            (tmp_path / name.group(1)).write_text(block.text)
+            (tmp_path / name.group(1)).write_text(block.text, encoding="utf-8")
     for block in SESSIONS:
         if block.page == page:
             replay(block.text, tmp_path)

@@ -38,7 +38,7 @@ QUOTED = re.compile(r"^```.*?^```$|<!--.*?-->|``.*?``|`[^`\n]*`", re.MULTILINE |
 PAGES = [
     page
     for page in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-    if not page.read_text().startswith(GENERATED)
+    if not page.read_text(encoding="utf-8").startswith(GENERATED)
 ]
 
 
@@ -57,7 +57,7 @@ def faults(text: str) -> list[str]:
 
 def prose_of(path: Path) -> list[str]:
     """The docstrings, comments and messages of a source file."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return CPP.findall(text)
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
@@ -80,7 +80,7 @@ def test_names_of_tests_are_in_plain_english() -> None:
     names = {
         name.replace("_", " ")
         for path in (ROOT / "tests").rglob("test_*.py")
-        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert [name for name in sorted(names) if WORD.search(name)] == []
 
@@ -88,7 +88,9 @@ def test_names_of_tests_are_in_plain_english() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_in_plain_english(page: Path) -> None:
     meant = {word: f"say {instead}" for word, instead in RETIRED.items()}
-    assert [f"{fault} {meant.get(fault.split(': ')[1], '')}".strip() for fault in faults(page.read_text())] == []
+    assert [
+        f"{fault} {meant.get(fault.split(': ')[1], '')}".strip() for fault in faults(page.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_a_word_is_found_in_prose_and_not_in_quotations() -> None:

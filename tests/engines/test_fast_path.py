@@ -311,7 +311,7 @@ def test_a_controller_that_leaves_ends_the_fast_path() -> None:
 def test_a_turn_that_a_file_sets_is_used_by_one_play(tmp_path: Path) -> None:
     """Or it would be Black's again after a change of komi."""
     file = tmp_path / "turn.sgf"
-    file.write_text("(;GM[1]FF[4]SZ[5];B[aa];PL[B])")
+    file.write_text("(;GM[1]FF[4]SZ[5];B[aa];PL[B])", encoding="utf-8")
     served = Served()
     served.ask(b"ggp-new go size=5\n")
     assert served.ask(b"loadsgf %b\n" % bytes(file)) == b"=\n\n"

@@ -54,7 +54,7 @@ def written(folder: Path, text: str | bytes) -> str:
 
 
 def test_the_file_is_the_only_game_and_may_import_what_lies_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "beside.py").write_text("NAME = 'mine'\n")
+    (tmp_path / "beside.py").write_text("NAME = 'mine'\n", encoding="utf-8")
     game = load_file(written(tmp_path, GAME))
     registry = Registry(game)
     assert registry.names() == ["mine"] and registry.load("mine") is game
@@ -120,7 +120,7 @@ def test_an_error_of_the_author_keeps_its_traceback_above_the_line(
 )
 def test_a_game_says_what_every_game_says(change: str, code: str, tmp_path: Path) -> None:
     with raises(GameError, code):
-        load_file(written(tmp_path, f"{EXAMPLE.read_text()}{change}\n"))
+        load_file(written(tmp_path, f"{EXAMPLE.read_text(encoding='utf-8')}{change}\n"))
 
 
 @pytest.mark.slow
@@ -142,7 +142,9 @@ def test_the_example_passes_every_check_and_rules_as_the_engine_in_c(tmp_path: P
 
 @pytest.mark.slow
 def test_a_game_that_exits_later_ends_the_engine_with_a_line(tmp_path: Path) -> None:
-    text = EXAMPLE.read_text().replace("        colour, source", "        raise SystemExit(0)\n        colour, source")
+    text = EXAMPLE.read_text(encoding="utf-8").replace(
+        "        colour, source", "        raise SystemExit(0)\n        colour, source"
+    )
     command = [sys.executable, "-m", "ggp.engines", written(tmp_path, text)]
     asked = b"ggp-new hexapawn\nggp-play b a1a2\nggp-status\n"
     done = subprocess.run(command, input=asked, capture_output=True, timeout=120)
@@ -152,7 +154,9 @@ def test_a_game_that_exits_later_ends_the_engine_with_a_line(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_what_the_file_prints_goes_to_stderr(tmp_path: Path) -> None:
     text = (
-        EXAMPLE.read_text().replace("        colour, source", "        print('moved')\n        colour, source")
+        EXAMPLE.read_text(encoding="utf-8").replace(
+            "        colour, source", "        print('moved')\n        colour, source"
+        )
         + "print(1)\n"
     )
     command = [sys.executable, "-m", "ggp.engines", written(tmp_path, text), "hexapawn"]

@@ -70,7 +70,9 @@ def test_a_bad_vertex_list(points: str) -> None:
 @pytest.fixture
 def record(tmp_path: Path) -> Path:
     path = tmp_path / "game.sgf"
-    path.write_text("(;GM[1]FF[4]SZ[9]KM[5.5]C[a \\] in a comment];B[cc];W[gg](;B[cg];W[];B[tt])(;B[aa]))")
+    path.write_text(
+        "(;GM[1]FF[4]SZ[9]KM[5.5]C[a \\] in a comment];B[cc];W[gg](;B[cg];W[];B[tt])(;B[aa]))", encoding="utf-8"
+    )
     return path
 
 
@@ -94,7 +96,7 @@ def test_loadsgf_stops_before_the_move_of_that_number(record: Path, until: str, 
 
 def test_loadsgf_with_handicap_and_moves_out_of_turn(tmp_path: Path) -> None:
     path = tmp_path / "h.sgf"
-    path.write_text("\n( ;SZ[5] HA[2]\nAB[aa] [ee];W[cc];W[bb];B[dd])")
+    path.write_text("\n( ;SZ[5] HA[2]\nAB[aa] [ee];W[cc];W[bb];B[dd])", encoding="utf-8")
     session = MemorySession("go size=9 handicap=4 komi=0.5")
     session(f"loadsgf {path}")
     assert session("ggp-history") == "2 white C3\n2 white B4\n1 black D2"
@@ -127,7 +129,7 @@ def test_loadsgf_with_handicap_and_moves_out_of_turn(tmp_path: Path) -> None:
 )
 def test_a_record_that_cannot_be_represented_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "bad.sgf"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     session = MemorySession("go size=9")
     session.play("D4")
     answer = session.fails(f"loadsgf {path}")
@@ -135,7 +137,7 @@ def test_a_record_that_cannot_be_represented_is_refused(tmp_path: Path, text: st
 
 
 def load(tmp_path: Path, text: str, until: str = "", game: str = "go") -> MemorySession:
-    (tmp_path / "x.sgf").write_text(text)
+    (tmp_path / "x.sgf").write_text(text, encoding="utf-8")
     session = MemorySession(game)
     assert session(f"loadsgf {tmp_path / 'x.sgf'} {until}".rstrip()) == ""
     return session
@@ -229,7 +231,7 @@ def test_moves_that_our_rules_forbid_are_executed_as_the_standard_says(tmp_path:
 
 
 def test_a_bot_loads_what_an_engine_loads(tmp_path: Path) -> None:
-    (tmp_path / "x.sgf").write_text("(;SZ[5]AB[aa]AW[bb];W[cc];W[dd])")
+    (tmp_path / "x.sgf").write_text("(;SZ[5]AB[aa]AW[bb];W[cc];W[dd])", encoding="utf-8")
     bot = Bot(lambda position: position.legal_moves()[0]).handlers()
     assert bot["loadsgf"]([str(tmp_path / "x.sgf")]) == ""
     assert bot["final_status_list"](["alive"]) == "A5\nB4\nC3\nD2"
@@ -259,7 +261,7 @@ def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> No
     random, found = Random(20), dict[int, tuple[MemorySession, str]]()
     for number in range(1500):
         path = tmp_path / f"{number}.sgf"
-        path.write_text(random_record(random))
+        path.write_text(random_record(random), encoding="utf-8")
         until = random.choice(["", "", f" {random.randint(1, 12)}"])
         session = MemorySession("go ko=" + random.choice(["simple", "positional", "situational"]))
         if session.answer(f"loadsgf {path}{until}").startswith("="):
@@ -268,19 +270,24 @@ def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> No
     lines = [f"loadsgf {tmp_path / str(n)}.sgf{until}" for n, (_, until) in found.items()]
     asked = "".join(f"{line}\nlist_stones black\nlist_stones white\n" for line in lines)
     ran = subprocess.run(
-        [find_program("gnugo"), "--mode", "gtp"], input=asked, capture_output=True, text=True, timeout=60, check=True
+        [find_program("gnugo"), "--mode", "gtp"],
+        input=asked,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
     )
     answers = iter(answer.removeprefix("=").split() for answer in ran.stdout.split("\n\n"))
     for number, (session, until) in found.items():
         (side,), *theirs = (next(answers) for _ in range(3))
-        told = f"{(tmp_path / f'{number}.sgf').read_text()}{until}"
+        told = f"{(tmp_path / f'{number}.sgf').read_text(encoding='utf-8')}{until}"
         assert stones(session) == tuple(" ".join(sorted(points)) for points in theirs), told
         assert session.fields()["to_play"] in (side, "none"), told
 
 
 def test_a_third_pass_at_the_end_is_tolerated(tmp_path: Path) -> None:
     path = tmp_path / "passes.sgf"
-    path.write_text("(;SZ[9];B[];W[];B[])")
+    path.write_text("(;SZ[9];B[];W[];B[])", encoding="utf-8")
     session = MemorySession("go")
     session(f"loadsgf {path}")
     assert session.fields()["ply"] == "2" and session.fields()["phase"] == "over"
@@ -296,7 +303,7 @@ def test_old_names_rectangles_and_other_encodings(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
     large = tmp_path / "large.sgf"
-    large.write_text("(;C[" + "x" * 2_000_000 + "])")
+    large.write_text("(;C[" + "x" * 2_000_000 + "])", encoding="utf-8")
     os.mkfifo(tmp_path / "pipe.sgf")
     session = MemorySession("go")
     for path, reason in [
@@ -313,15 +320,15 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_record_within_its_bounds(tmp_path: Path) -> None:
     path = tmp_path / "long.sgf"
-    path.write_text("(;SZ[19]" + ";B[]" * 10_001 + ")")
+    path.write_text("(;SZ[19]" + ";B[]" * 10_001 + ")", encoding="utf-8")
     assert (
         MemorySession("go").fails(f"loadsgf {path}").startswith("cannot load file: more than 10000 moves and set-ups")
     )
-    path.write_text("(;SZ[9]" + ";" * 100_001 + ")")
+    path.write_text("(;SZ[9]" + ";" * 100_001 + ")", encoding="utf-8")
     assert MemorySession("go").fails(f"loadsgf {path}").startswith("cannot load file: more than 100000 nodes")
-    path.write_text("(" * 100_000 + ";SZ[9]" + ")" * 100_000)  # depth costs nothing
+    path.write_text("(" * 100_000 + ";SZ[9]" + ")" * 100_000, encoding="utf-8")  # depth costs nothing
     assert MemorySession("go")(f"loadsgf {path}") == ""
-    path.write_text("(;SZ[9]" + "(;B[aa]" * 1 + "(;W[bb]" + ")))" + "(;B[cc])" * 50_000)
+    path.write_text("(;SZ[9]" + "(;B[aa]" * 1 + "(;W[bb]" + ")))" + "(;B[cc])" * 50_000, encoding="utf-8")
     session = MemorySession("go")
     session(f"loadsgf {path}")
     assert session("ggp-history") == "1 black A9\n2 white B8"

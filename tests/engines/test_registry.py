@@ -24,9 +24,9 @@ def distribute(folder: Path, name: str, points: str, source: str = "") -> Path:
     """What an installer leaves behind of a distribution with entry points."""
     info = folder / f"{name}-1.2.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
-    (info / "entry_points.txt").write_text(points)
-    (folder / f"{name}_module.py").write_text(source)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    (folder / f"{name}_module.py").write_text(source, encoding="utf-8")
     return folder
 
 
@@ -44,14 +44,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def engine(arguments: list[str], lines: str, path: Path) -> str:
     command = [str(Path(sys.executable).with_name("ggp")), "engine", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(path)}
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(command, input=lines, capture_output=True, encoding="utf-8", env=environment, timeout=120)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
 def test_a_game_of_another_distribution_is_played_by_ggp_engine(tmp_path: Path) -> None:
-    source = (THIRD_PARTY / "tictactoe.py").read_text()
+    source = (THIRD_PARTY / "tictactoe.py").read_text(encoding="utf-8")
     distribute(tmp_path, "tictactoe", f"[{GROUP}]\ntictactoe = tictactoe_module:GAME\n", source)
     games = "ggp-play b b2\nggp-play w A1\nggp-play b A2\nggp-play w B1\nggp-play b C2\nggp-history\nggp-undo 2\n"
     out = engine(["tictactoe", "wild=on"], f"ggp-games\nggp-options\n{games}showboard\nfinal_score\nquit\n", tmp_path)

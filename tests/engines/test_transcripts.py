@@ -27,7 +27,7 @@ def program(text: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_transcript(path: Path) -> None:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     steps = parse(text).steps
     assert steps and all(step.expectation is not None for step in steps)
     lines = "".join(f"{step.command}\n" for step in steps)
@@ -44,5 +44,5 @@ def test_transcript(path: Path) -> None:
 
 
 def test_there_are_transcripts_of_every_game() -> None:
-    games = {words[4] for path in TRANSCRIPTS if len(words := program(path.read_text())) > 4}
+    games = {words[4] for path in TRANSCRIPTS if len(words := program(path.read_text(encoding="utf-8"))) > 4}
     assert {"go", "yugo", "laido", "stigmergy", "taigo", "taugo"} <= games

@@ -33,7 +33,7 @@ def main(folder: Path) -> int:
     counts = lines_run(folder)
     complete = True
     for header in sorted(CORE.glob("*.hpp")):
-        source = header.read_text().splitlines()
+        source = header.read_text(encoding="utf-8").splitlines()
         lines = next((lines for name, lines in counts.items() if Path(name) == header), {})
         code = {number: count for number, count in lines.items() if source[number - 1].strip() not in BRACES}
         missed = sorted(number for number, count in code.items() if count == 0)

@@ -115,7 +115,7 @@ def test_no_rule_is_missing() -> None:
 
 
 def test_every_rule_is_in_the_specification() -> None:
-    page = (ROOT / "docs/reference/protocol.md").read_text()
+    page = (ROOT / "docs/reference/protocol.md").read_text(encoding="utf-8")
     heads = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall("^#+ (.*)$", page, re.M)]
     assert {rule.anchor for rule in RULES} <= {*heads}
     numbers = re.findall(r"^ ?(\d+)\. \S.*\n   ", page, re.M)

@@ -13,9 +13,9 @@ def install(place: Path, name: str, text: str | None = None, number: str = "1.0"
     """A distribution's folder as pip leaves it, with this entry_points.txt."""
     folder = place / f"{name}-{number}.dist-info"
     folder.mkdir(parents=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n")
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {number}\n", encoding="utf-8")
     if text is not None:
-        (folder / "entry_points.txt").write_text(text)
+        (folder / "entry_points.txt").write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("group", ["console_scripts", "ggp.games", "ggp.commands", "pytest11", "no.such.group"])
@@ -63,7 +63,7 @@ def test_of_two_of_the_same_name_the_first_on_the_path_counts(tmp_path: Path, mo
 
 def test_folders_that_are_broken_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, "a", "[g]\nx = m:a\n" + "#" * MAX_FILE + "\ny = m:b\n")
-    (tmp_path / "b-1.dist-info").write_text("not a folder")
+    (tmp_path / "b-1.dist-info").write_text("not a folder", encoding="utf-8")
     install(tmp_path, "c")
     (tmp_path / "c-1.0.dist-info" / "entry_points.txt").write_bytes(b"[g]\n\xff = m:\xfe\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "b-1.dist-info"), str(tmp_path)])

@@ -83,7 +83,7 @@ def test_a_file_that_holds_no_pair_is_refused(tmp_path: Path, pair: KeyPair, tex
 
 def test_the_public_half_is_no_pair(tmp_path: Path, pair: KeyPair) -> None:
     file = tmp_path / "my.pub"
-    file.write_text(pair.public)
+    file.write_text(pair.public, encoding="utf-8")
     file.chmod(0o644)
     for path in (file, Path("0" * 40)):
         with raises(KeyFileError, "no-secret-key"):
@@ -103,11 +103,11 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_public_key_alone(tmp_path: Path, pair: KeyPair) -> None:
     file = tmp_path / "server.pub"
-    file.write_text(f"  {pair.public}\n")
+    file.write_text(f"  {pair.public}\n", encoding="utf-8")
     assert read_public(str(file)) == pair.public
-    file.write_text(f'public = "{pair.public}"\n')
+    file.write_text(f'public = "{pair.public}"\n', encoding="utf-8")
     assert read_public(str(file)) == pair.public
-    file.write_text('public = "short"\n')
+    file.write_text('public = "short"\n', encoding="utf-8")
     with raises(KeyFileError, "no-public-key"):
         read_public(str(file))
 

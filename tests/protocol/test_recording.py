@@ -75,7 +75,7 @@ def test_a_full_disk_ends_the_recording(tmp_path: Path, monkeypatch: pytest.Monk
         recording.chunk(">", 1.0, b"name\n")
     recording.chunk(">", 2.0, b"name\n")
     assert len(warnings) == 1 and "No space left on device" in warnings[0]
-    assert "name" not in (tmp_path / "bot.log").read_text()
+    assert "name" not in (tmp_path / "bot.log").read_text(encoding="utf-8")
 
 
 def test_a_file_that_another_writes_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +93,9 @@ def test_a_file_that_another_writes_is_left_to_it(tmp_path: Path, monkeypatch: p
 def test_what_no_tap_wrote_is_not_appended_to(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "notes"
     if kind == "text":
-        path.write_text("my notes\n")
+        path.write_text("my notes\n", encoding="utf-8")
     else:
         path = Path("/dev/null")
     with pytest.raises(NotARecord, match="name another file"):
         Recording(path, ["bot"], pytest.fail)
-    assert kind == "device" or path.read_text() == "my notes\n"
+    assert kind == "device" or path.read_text(encoding="utf-8") == "my notes\n"

@@ -264,7 +264,7 @@ def test_rule_2_8_a_line_that_is_too_long_is_refused_before_it_ends(peer: RawPee
 def test_rule_2_8_a_line_of_100_mb_takes_no_memory() -> None:
     def peak() -> int:
         """The most memory that the program has had, in KiB."""
-        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{program.pid}/status").read_text())
+        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{program.pid}/status").read_text(encoding="utf-8"))
         assert found
         return int(found[1])
 

@@ -255,7 +255,7 @@ def test_rule_2_14_a_peer_that_misbehaves_while_it_quits_is_no_error() -> None:
 
 
 def test_every_rule_of_framing_has_a_test_by_its_number() -> None:
-    texts = [path.read_text() for path in (TESTS / "protocol").glob("test_*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (TESTS / "protocol").glob("test_*.py")]
     tested = {int(number) for text in texts for number in re.findall(r"^def test_rule_2_(\d+)_\w", text, re.MULTILINE)}
     assert tested == set(range(1, 15))
 

@@ -84,7 +84,7 @@ class ServedEngine:
     def __init__(self, kind: str, folder: Path) -> None:
         url = "tcp://127.0.0.1:*" if kind == "tcp" else f"{kind}://{folder}/socket"
         command = [sys.executable, "-P", "-m", "ggp.engines", "yugo", "size=5", "--bind", url]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8")
         assert self.process.stderr
         found = re.search(r"listening at (\S+)", self.process.stderr.readline())
         assert found
@@ -96,12 +96,15 @@ class ServedEngine:
         return self._peers[-1]
 
     def children(self) -> list[str]:
-        words = [file.read_text().split() for file in Path(f"/proc/{self.process.pid}/task").glob("*/children")]
+        words = [
+            file.read_text(encoding="utf-8").split()
+            for file in Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        ]
         return [word for some in words for word in some]
 
     def memory(self) -> int:
         """Resident, in KiB."""
-        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())
+        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8"))
         assert found
         return int(found[1])
 

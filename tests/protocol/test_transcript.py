@@ -157,7 +157,7 @@ def test_a_line_that_is_none_is_refused_with_its_number(line: str) -> None:
 
 
 def test_a_dialogue_with_gnu_go_of_long_ago_still_plays() -> None:
-    channel = Channel(Replay(GNUGO.read_text().splitlines()), PeerRole.BOT)
+    channel = Channel(Replay(GNUGO.read_text(encoding="utf-8").splitlines()), PeerRole.BOT)
     deadline = 60.0
     assert run_blocking(channel.probe_ids(deadline)).id == 1
     assert run_blocking(channel.ask("name", deadline)).text == "GNU Go"

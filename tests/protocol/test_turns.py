@@ -109,7 +109,11 @@ def children() -> Children:
     """The processes that this one has started since, and has not reaped."""
 
     def found() -> set[str]:
-        return {word for file in Path("/proc/self/task").glob("*/children") for word in file.read_text().split()}
+        return {
+            word
+            for file in Path("/proc/self/task").glob("*/children")
+            for word in file.read_text(encoding="utf-8").split()
+        }
 
     before = found()
     return lambda: found() - before

@@ -52,7 +52,7 @@ BAD = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "message"), BAD, ids=[" ".join(words) for words, _ in BAD])
 def test_bad_input_is_said_in_one_line(words: list[str], message: str, tmp_path: Path) -> None:
-    (tmp_path / "plain.txt").write_text("what I must not lose\n")
+    (tmp_path / "plain.txt").write_text("what I must not lose\n", encoding="utf-8")
     with (tmp_path / "long.txt").open("wb") as file:
         file.truncate(100_000_000)  # one line of 100 MB
     before = {path: path.stat().st_size for path in tmp_path.iterdir()}
@@ -257,6 +257,6 @@ def test_ggp_engine_waits_for_nothing_of_the_match() -> None:
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], input="ggp-status\n", capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code], input="ggp-status\n", capture_output=True, encoding="utf-8", timeout=120
     )
     assert (done.stdout, done.stderr) == ("= phase=play to_play=black seat=1 ply=0\n\n", "[]\n")

@@ -102,7 +102,7 @@ def test_the_command_that_is_typed_is_the_only_one_that_is_imported() -> None:
         "print(*sorted(name for name in sys.modules if name.endswith('command') and '.' in name), file=sys.stderr)"
     )
     given = {**os.environ, "COMP_WORDS": "ggp check --o", "COMP_CWORD": "2"}
-    done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, encoding="utf-8", timeout=120)
     assert (done.stdout, done.stderr) == ("plain,--only\n", "ggp.referee.check.command\n")
 
 
@@ -183,7 +183,12 @@ def test_fish_completes_them_too(tmp_path: Path) -> None:
     script = "; ".join(["ggp completion fish | source", *(f"complete -C '{line}'" for line in lines)])
     given = {**os.environ, "HOME": str(tmp_path), "PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run(
-        ["fish", "--no-config", "-c", script], env=given, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        ["fish", "--no-config", "-c", script],
+        env=given,
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
     )
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
         *("match", "yugo", "greedy", "--restart", "yesterday.jsonl")

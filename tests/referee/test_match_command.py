@@ -181,7 +181,7 @@ def test_a_worker_that_is_killed_is_replaced_and_no_match_is_lost_or_doubled(tmp
 
 def _spawned(pid: int) -> list[int]:
     """The worker processes of a running `ggp match`."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
     return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
@@ -309,7 +309,7 @@ os.execv(sys.executable, [sys.executable, "-m", "ggp.engines"])
 def test_an_engine_that_leaves_a_daemon_leaves_nothing(tmp_path: Path, command: str) -> None:
     """Neither the engine that is asked about the game first, nor those that judge the matches."""
     program, record = tmp_path / "engine.py", tmp_path / "games.jsonl"
-    program.write_text(DAEMON)
+    program.write_text(DAEMON, encoding="utf-8")
     engine = ("--engine", f"{sys.executable} {program}")
     words = {"match": (*SMALL, "--games", "2"), "verify": ("verify", str(record)), "show": ("show", str(record))}
     assert ggp(*words["match"], "--record", str(record)).status == 0

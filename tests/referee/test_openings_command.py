@@ -45,16 +45,16 @@ def test_a_book_does_not_depend_on_the_jobs_and_is_played(tmp_path: Path) -> Non
     assert made.status == 0, made.err
     again = ggp(*WORDS, "--count", "8", "--jobs", "3", "-o", str(other), "--quiet")
     assert again.status == 0 and again.out == again.err == ""
-    assert book.read_text() == other.read_text()
+    assert book.read_text(encoding="utf-8") == other.read_text(encoding="utf-8")
     openings = made.json["openings"]
     assert len(openings) == len({one["hash"] for one in openings}) == 8
     assert all(len(one["moves"]) == 3 and abs(one["chance"] - 0.5) <= 0.05 + 1e-9 for one in openings)
     assert made.json["drawn"] == 8 + made.json["twice"] + made.json["uneven"] + made.json["over"]
-    lines = [line for line in book.read_text().splitlines() if not line.startswith("#")]
+    lines = [line for line in book.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert [line.partition("#")[0].split() for line in lines] == [one["moves"] for one in openings]
     played = ggp("match", "yugo,size=5", "random", "random", "--games", "16", "--openings", str(book), "--json")
     assert played.status == 0, played.err
-    assert ggp(*WORDS, "--count", "8", "--seed", "2").out != book.read_text()
+    assert ggp(*WORDS, "--count", "8", "--seed", "2").out != book.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_too_few_are_written_and_counted(tmp_path: Path) -> None:
     (line,) = ran.err.splitlines()
     assert ran.status == 1 and " of 10 openings among 200 that were drawn (" in line and "that is there" in line
     kept = int(line.split("found ")[1].split()[0])
-    assert kept == len((tmp_path / "book.txt").read_text().splitlines()) - 1 and 0 < kept < 10
+    assert kept == len((tmp_path / "book.txt").read_text(encoding="utf-8").splitlines()) - 1 and 0 < kept < 10
 
 
 @pytest.mark.slow
@@ -83,8 +83,8 @@ def test_too_few_are_written_and_counted(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], problem: str) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("silent.py").write_text(SILENT.format(more=""))
-    Path("analyst.py").write_text(SILENT.format(more="\\nggp-genmove_analyze"))
+    Path("silent.py").write_text(SILENT.format(more=""), encoding="utf-8")
+    Path("analyst.py").write_text(SILENT.format(more="\\nggp-genmove_analyze"), encoding="utf-8")
     ran = ggp("openings", "make", *words, "--tries", "20", "--jobs", "2")
     assert ran.status == (1 if "found" in problem else 2)
     assert len(ran.err.splitlines()) == 1 and problem in ran.err
@@ -98,5 +98,5 @@ def test_a_search_that_is_stopped_writes_what_it_found(tmp_path: Path) -> None:
     time.sleep(3)
     making.process.send_signal(signal.SIGINT)
     ended = making.wait(60)
-    kept = [line for line in book.read_text().splitlines() if not line.startswith("#")]
+    kept = [line for line in book.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert ended.status == 130 and f"stopped: {len(kept)} of 100000 openings were found and written" in ended.err

@@ -46,7 +46,7 @@ in it} e5 1-0
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     path = tmp_path / "results.csv"
-    path.write_text(CSV)
+    path.write_text(CSV, encoding="utf-8")
     return path
 
 
@@ -105,7 +105,7 @@ def test_colours_on_a_terminal_only(results: Path) -> None:
         if no_color:
             environment["NO_COLOR"] = "1"
         ran = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
         )
         assert "│" in ran.stdout
         assert not no_color or "\x1b[3" not in ran.stdout
@@ -115,7 +115,7 @@ def test_colours_on_a_terminal_only(results: Path) -> None:
 @pytest.mark.slow
 def test_standard_input_and_several_files(results: Path) -> None:
     words = [sys.executable, "-m", "ggp.referee.cli", "rate", "-", str(results), "--json"]
-    ran = subprocess.run(words, input="b,a,0.5\n", capture_output=True, text=True, check=True)
+    ran = subprocess.run(words, input="b,a,0.5\n", capture_output=True, encoding="utf-8", check=True)
     assert {line["name"]: line["games"] for line in json.loads(ran.stdout)["ratings"]} == {"a": 61, "b": 82, "c": 37}
 
 
@@ -129,7 +129,7 @@ def test_pgn_of_older_programs_is_latin_1(encoding: str) -> None:
 
 def test_pgn_is_read_by_its_tags(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
-    path.write_text(PGN)
+    path.write_text(PGN, encoding="utf-8")
     ran = ggp("rate", str(path), "--json")
     assert {line["name"]: (line["games"], line["score"]) for line in ran.json["ratings"]} == {
         "a": (3, 2.5),
@@ -212,7 +212,7 @@ def test_an_invalid_file_is_one_line_on_stderr(text: bytes, message: str, tmp_pa
 )
 def test_an_invalid_command_line_is_one_line_on_stderr(words: list[str], message: str, results: Path) -> None:
     win = results.with_name("win.csv")
-    win.write_text("winner,a,1\na,b,1\nb,a,1\n")
+    win.write_text("winner,a,1\na,b,1\nb,a,1\n", encoding="utf-8")
     places = {"folder": str(results.parent), "csv": str(results), "win": str(win)}
     ran = ggp("rate", *(word.format(**places) for word in words))
     assert (ran.status, ran.out) == (2, "")
@@ -228,7 +228,7 @@ def test_too_many_bots() -> None:
 
 def test_a_match_does_not_wait_for_numpy() -> None:
     program = "import sys, ggp.referee.match_command, ggp.referee.rate_command; print('numpy' in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
     assert ran.stdout == "False\n"
 
 
@@ -236,7 +236,7 @@ def test_a_match_does_not_wait_for_numpy() -> None:
 def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path) -> None:
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "56", "TERM": "xterm"}
     words = [sys.executable, "-m", "ggp.referee.cli", "rate", str(results)]
-    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(words, env=environment, capture_output=True, encoding="utf-8", check=True)
     plain = re.sub("\x1b\\[[0-9;]*m", "", ran.stdout).split("model ")[0]
     assert "…" not in plain and max(map(len, plain.splitlines())) <= 56
     whole = ggp("rate", str(results)).out.split("model ")[0]

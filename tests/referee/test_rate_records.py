@@ -101,7 +101,7 @@ def test_commands_read_records(tmp_path: Path) -> None:
     record, table = tmp_path / "games.jsonl", tmp_path / "results.csv"
     outcomes = ["W", "W", "W", "T", "L", "W", "W", "V", "W", "L"]
     record.write_bytes(b"".join(series(outcomes)))
-    table.write_text("old,new,1,4\nold,new,0,1\nnew,old,0,2\nnew,old,0.5,1\nnew,old,1,1\n")
+    table.write_text("old,new,1,4\nold,new,0,1\nnew,old,0,2\nnew,old,0.5,1\nnew,old,1,1\n", encoding="utf-8")
     ran, plain = ggp("rate", str(record), "--json"), ggp("rate", str(table), "--json")
     assert ran.json == plain.json and "1 games have no result" in ran.err
     bounds = ("--elo0", "0", "--elo1", "50", "--json")
@@ -130,7 +130,7 @@ def test_commands_read_records(tmp_path: Path) -> None:
 def test_bad_words_are_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
     record, three = tmp_path / "games.jsonl", tmp_path / "three.csv"
     record.write_bytes(b"".join(series(["W", "L"])))
-    three.write_text("old,new,1\nold,newest,1\n")
+    three.write_text("old,new,1\nold,newest,1\n", encoding="utf-8")
     ran = ggp("sprt", *(word.format(record=record, three=three) for word in words), "--preset", "gate")
     assert (ran.status, ran.out) == (2, "") and ran.err.count("\n") == 1 and said in ran.err
 

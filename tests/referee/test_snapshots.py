@@ -100,7 +100,7 @@ CASES = {
 def test_bad_input(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
-        Path(name).write_text(text.replace("{}", str(tmp_path)))
+        Path(name).write_text(text.replace("{}", str(tmp_path)), encoding="utf-8")
     Path("public.key").chmod(0o600)
     Path("folder").mkdir()
     Path("folder", "file").touch()
@@ -109,8 +109,8 @@ def test_bad_input(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     found = found.replace(str(tmp_path), "FOLDER")
     file = SNAPSHOTS / f"{command}.txt"
     if pytestconfig.getoption("update_snapshots"):
-        file.write_text(found)
-    assert found == file.read_text()
+        file.write_text(found, encoding="utf-8")
+    assert found == file.read_text(encoding="utf-8")
 
 
 def transcript(words: list[str]) -> str:

@@ -37,17 +37,17 @@ def ggp_in_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def make(folder: Path, *words: str, status: int = 0) -> Ran:
     """Runs make there; what it writes goes to files, which no process that is left behind can hold up."""
     out, err = folder.parent / "out", folder.parent / "err"
-    with out.open("w") as to, err.open("w") as errors:
+    with out.open("w", encoding="utf-8") as to, err.open("w", encoding="utf-8") as errors:
         done = subprocess.run(
             ["make", *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=to, stderr=errors, timeout=280, check=False
         )
-    ran = Ran(done.returncode, out.read_text(), err.read_text())
+    ran = Ran(done.returncode, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
     assert ran.status == status, ran
     return ran
 
 
 def ends_of(record: Path) -> list[str]:
-    events = [json.loads(line) for line in record.read_text().splitlines()]
+    events = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     return [event["termination"] for event in events if event["event"] == "end"]
 
 
@@ -58,7 +58,7 @@ def test_a_new_bot_is_built_passes_every_step_and_plays(language: str, tmp_path:
     made = ggp_in_process("new-bot", str(folder), "--language", language, "--game", "yugo,size=5")
     assert made.status == 0 and "make play" in made.out, made
     assert {path.name for path in folder.iterdir()} == {*FILES, BOTS[language].source, "change.toml"}
-    assert len((folder / "AGENTS.md").read_text().splitlines()) <= LINES
+    assert len((folder / "AGENTS.md").read_text(encoding="utf-8").splitlines()) <= LINES
     played = make(folder, "play")
     assert re.search(r"^my\.bot-1 +\S+/2 ", played.out, re.MULTILINE), played
     assert ends_of(folder / "games.jsonl") == ["rules"] * 2
@@ -76,13 +76,16 @@ def test_a_change_is_tested_against_the_version_that_was_kept(language: str, tmp
     assert ggp_in_process("new-bot", str(folder), "--language", language, "--game", game).status == 0
     make(folder, "keep")
     source = folder / BOTS[language].source
-    before = source.read_text()
+    before = source.read_text(encoding="utf-8")
     change = {"c": ('answer(1, "1")', 'answer(1, "2")'), "sh": ("version) text=1", "version) text=2")}[language]
-    source.write_text(before.replace(*change))
-    assert source.read_text() != before, "the example has changed: change the test with it"
+    source.write_text(before.replace(*change), encoding="utf-8")
+    assert source.read_text(encoding="utf-8") != before, "the example has changed: change the test with it"
     os.utime(source, (source.stat().st_mtime + 5,) * 2)
     file = folder / "change.toml"
-    file.write_text(file.read_text().replace("#pairs = 10000", "pairs = 2").replace("10+0.1", "60"))
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("#pairs = 10000", "pairs = 2").replace("10+0.1", "60"),
+        encoding="utf-8",
+    )
     ran = make(folder, "test-a-change")
     assert re.search(r"^new \S+ - \S+ old", ran.out, re.MULTILINE), ran
 
@@ -105,31 +108,31 @@ def test_a_new_engine_is_built_passes_every_step_plays_and_takes_new_rules(langu
     assert made.status == 0, made
     source = folder / ENGINES[language].source
     assert {path.name for path in folder.iterdir()} == {*FILES, source.name}
-    assert len((folder / "AGENTS.md").read_text().splitlines()) <= LINES
+    assert len((folder / "AGENTS.md").read_text(encoding="utf-8").splitlines()) <= LINES
     assert "no games are kept" in make(folder, "test-a-change", status=2).err
     make(folder, "play")
     assert ends_of(folder / "games.jsonl") == ["rules"] * 4
     found = re.search(r"GTP 2: (\d+) of \1\nnative GGP: (\d+) of \2\n", make(folder, "check").out)
     assert found
     assert "4 as recorded, 0 not" in make(folder, "test-a-change").out
-    before = source.read_text()  # now the second row wins
+    before = source.read_text(encoding="utf-8")  # now the second row wins
     change = {
         "py": ("in (1, self.size) or not self.moves_of(opponent)", "== 2"),
         "c": ("row == size - 1", "row == 1"),
     }[language]
-    source.write_text(before.replace(*change))
-    assert source.read_text() != before, "the example has changed: change the test with it"
+    source.write_text(before.replace(*change), encoding="utf-8")
+    assert source.read_text(encoding="utf-8") != before, "the example has changed: change the test with it"
     os.utime(source, (source.stat().st_mtime + 5,) * 2)
     assert "4 not" in make(folder, "test-a-change", status=2).out
 
 
 def test_the_examples_are_built_as_their_heads_say() -> None:
     for language in BOTS.values():
-        head = (ROOT / "ggp" / "bots" / "examples" / language.example).read_text()[:900]
+        head = (ROOT / "ggp" / "bots" / "examples" / language.example).read_text(encoding="utf-8")[:900]
         assert language.build.split(" && ")[0].split(" ")[0] in head
         assert re.search(
             r"[Ll]egal ?[Bb]ot in " + re.escape(language.title),
-            (ROOT / "ggp/bots/examples" / language.example).read_text(),
+            (ROOT / "ggp/bots/examples" / language.example).read_text(encoding="utf-8"),
         )
 
 
@@ -141,12 +144,12 @@ def test_nothing_of_the_example_points_elsewhere(
     monkeypatch.setattr("ggp.referee.starter.command._check_tools", lambda language: None)
     folder = tmp_path / "mine"
     assert ggp_in_process("new-bot", str(folder), "--language", language, "--game", "go,size=9,komi=7.5").status == 0
-    text = "".join(path.read_text() for path in folder.iterdir())
+    text = "".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
     assert not re.search(r"examples/|[Ll]egal_?[Bb]ot|Legal bot|\{\{|\{%", text)
-    ladder = tomllib.loads((folder / "ladder.toml").read_text())
+    ladder = tomllib.loads((folder / "ladder.toml").read_text(encoding="utf-8"))
     assert ladder["pool"]["main"]["game"] == "go,size=9,komi=7.5"
     assert {*ladder["bot"]} == {"mine", *TAKEN} and ladder["bot"]["mine"]["command"] == BOTS[language].run
-    change = tomllib.loads((folder / "change.toml").read_text())
+    change = tomllib.loads((folder / "change.toml").read_text(encoding="utf-8"))
     assert change["bot"]["old"]["command"] == BOTS[language].run_kept
 
 

@@ -196,7 +196,9 @@ def test_looking_changes_nothing(game: type[Position]) -> None:
 def test_hashes_are_the_same_in_every_process_and_by_every_way(game: type[Position]) -> None:
     moves = "[s.play(move) for move in ('A1', 'B2', 'C3')]"
     script = f"from ggp.engines._core import {game.__name__} as G; s = G(9); {moves}; print(s.hash())"
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True, timeout=60
+    )
     assert int(answer.stdout) == play(game(size=9), "C3 B2 A1").hash()
     assert game(size=9).hash() != game(size=9, agreement=True).hash()
 

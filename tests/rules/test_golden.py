@@ -10,7 +10,9 @@ from tests.support import ROOT, TESTS, playthrough
 from tests.support.memory_session import MemorySession
 from tests.support.model_walk import MODELS
 
-OURS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["ggp.games"])
+OURS = sorted(
+    tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]["ggp.games"]
+)
 PERFT = TESTS / "rules" / "perft"
 QUICK = 5_000
 """Counts up to here are made by the models too in the everyday run; the larger ones by `make test-long`."""
@@ -29,7 +31,7 @@ class Count(NamedTuple):
 def counts(game: str) -> list[Count]:
     """What a game's perft file says."""
     path = PERFT / f"{game}.txt"
-    lines = path.read_text().splitlines() if path.exists() else []
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = [[field.strip() for field in line.split("|")] for line in lines if not line.startswith("#")]
     return [
         Count(game, options, moves, depth, int(number))
@@ -68,7 +70,7 @@ def test_a_game_without_proofs_is_noticed() -> None:
 
 @pytest.mark.parametrize("path", playthrough.FILES, ids=[path.stem for path in playthrough.FILES])
 def test_playthroughs(path: Path) -> None:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     game, moves = playthrough.read(text)
     assert game.split()[0] == path.stem.split("-")[0]
     assert playthrough.write(game, moves) == text

@@ -52,5 +52,5 @@ def files(folder: Path, contents: Iterable[tuple[str, str]]) -> Path:
     """A folder with these files."""
     for name, text in contents:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     return folder

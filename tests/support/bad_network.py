@@ -150,7 +150,7 @@ class LossyNetwork:
 
     def sent_again(self) -> int:
         """Segments that TCP sent once more."""
-        lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
+        lines = Path("/proc/thread-self/net/snmp").read_text(encoding="utf-8").splitlines()
         heads, values = (line.split()[1:] for line in lines if line[:4] == "Tcp:")
         return int(dict(zip(heads, values, strict=True))["RetransSegs"])
 

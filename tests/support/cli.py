@@ -62,7 +62,7 @@ class Ggp:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
-            text=True,
+            encoding="utf-8",
             env={**os.environ, **(environment or {}), name: value},
             start_new_session=True,
         )
@@ -106,7 +106,7 @@ def marked(mark: str) -> dict[int, list[str]]:
 def free_port() -> int:
     """A free port of 127.0.0.1, below those that the kernel assigns by default: it could assign one of those to another
     test before the caller listens."""
-    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="utf-8").split()[0])
     for _ in range(100):
         port = random.SystemRandom().randrange(10_000, max(lowest, 20_000))  # not seeded: tests run beside each other
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -185,7 +185,7 @@ def on_stdin(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env={**os.environ},
         start_new_session=True,
     )

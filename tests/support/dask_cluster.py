@@ -85,7 +85,7 @@ class DaskCluster:
         return child
 
     def log(self) -> str:
-        return "\n".join(path.read_text() for path in sorted(self.place.glob("*.log")))
+        return "\n".join(path.read_text(encoding="utf-8") for path in sorted(self.place.glob("*.log")))
 
     def _listens(self) -> bool:
         with socket.socket() as dialled:

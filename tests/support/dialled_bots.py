@@ -128,8 +128,11 @@ class ReconnectingBot:
         self.bot: Dialled | None = None
         self.monitor: zmq.Socket[bytes] | None = None
         self._context, self._urls = context, cycle(url.split(","))
-        self._pair, self._server = read_pair(folder / f"{name}.key"), (folder / "server.pub").read_text()
-        self._seen = (folder / f"{name}.seen").open("a", buffering=1)
+        self._pair, self._server = (
+            read_pair(folder / f"{name}.key"),
+            (folder / "server.pub").read_text(encoding="utf-8"),
+        )
+        self._seen = (folder / f"{name}.seen").open("a", buffering=1, encoding="utf-8")
 
     def dial(self) -> None:
         url = next(self._urls)

@@ -50,7 +50,7 @@ def replay(text: str, folder: Path) -> None:
         stderr=subprocess.STDOUT,
         cwd=folder,
         env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}{os.pathsep}/usr/games"},
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )
@@ -77,12 +77,12 @@ class Reader:
             env=self._environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=300,
             check=False,
         )
         for file in [*self._folder.glob("*.toml"), *self._folder.glob("*.py")]:
-            file.write_text(self._with_free_ports(file.read_text()))
+            file.write_text(self._with_free_ports(file.read_text(encoding="utf-8")), encoding="utf-8")
         return done
 
     def start(self, line: str) -> None:
@@ -101,7 +101,7 @@ class Reader:
 
     def said_in_other_terminals(self) -> str:
         path = self._folder / "other-terminals.txt"
-        return path.read_text() if path.exists() else ""
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def end(self) -> None:
         """SIGTERM for what was started, latest first, then SIGKILL."""

@@ -55,10 +55,10 @@ def main() -> None:
         json.dumps({})
     if said.namespaces == "none":
         _enter_own_namespace()
-        Path("/proc/sys/user/max_user_namespaces").write_text("0")
-        Path("/proc/sys/user/max_mnt_namespaces").write_text("0")
+        Path("/proc/sys/user/max_user_namespaces").write_text("0", encoding="utf-8")
+        Path("/proc/sys/user/max_mnt_namespaces").write_text("0", encoding="utf-8")
     for group in said.group:
-        (group / "cgroup.procs").write_text(str(os.getpid()))
+        (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
     if said.container:
         for capability in set(range(_CAPABILITIES)) - _CONTAINER:
             _prctl(_PR_CAPBSET_DROP, capability)
@@ -79,7 +79,7 @@ def _enter_own_namespace() -> None:
     if libc.unshare(0x10000000):
         sys.exit(f"unshare: {os.strerror(ctypes.get_errno())}")
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
-        Path(f"/proc/self/{name}").write_text(text)
+        Path(f"/proc/self/{name}").write_text(text, encoding="utf-8")
 
 
 def _forbid(answer: int) -> None:

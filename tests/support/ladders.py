@@ -49,7 +49,7 @@ def write_ladder(folder: Path, *bots: str, head: str = HEAD, more: str = "", nam
         for index, bot in enumerate(bots or BOTS)
     ]
     file = folder / name
-    file.write_text("\n".join([head, *sections, more]))
+    file.write_text("\n".join([head, *sections, more]), encoding="utf-8")
     return file
 
 

@@ -45,7 +45,9 @@ control = "{control}"
 def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1", watch: str = "none") -> Path:
     """A lobby file on a free port, without keys and spectators; `lobby` and `pool` are more lines of its tables."""
     path = folder / "club.toml"
-    path.write_text(FILE.format(port=free_port(), lobby=lobby, pool=pool, control=control, watch=watch))
+    path.write_text(
+        FILE.format(port=free_port(), lobby=lobby, pool=pool, control=control, watch=watch), encoding="utf-8"
+    )
     return path
 
 
@@ -164,19 +166,23 @@ class LobbyWithBots:
         self.names = [name for group in self._groups for name in group]
         server, book = new_pair(), Book()
         write_pair(folder / "server.key", server)
-        (folder / "server.pub").write_text(server.public)
+        (folder / "server.pub").write_text(server.public, encoding="utf-8")
         for name in self.names:
             pair = new_pair()
             write_pair(folder / f"{name}.key", pair)
             book = allow(book, f"owner-of-{name}", name, pair.public, now())
         with change(folder / "keys.json") as write:
             write(book)
-        (folder / "sdk.py").write_text(SDK)
+        (folder / "sdk.py").write_text(SDK, encoding="utf-8")
         limits = f"grace = {GRACE}\nhello = 60\ndrain = {drain}\narrivals = {arrivals}"
         self._file = lobby_file(folder, limits, "openings = 2", CONTROL)
-        self._file.write_text(f'store = "{self._store}"\n{self._file.read_text()}{more}')
-        text = self._file.read_text().replace("keys = false", "keys = true").replace("yugo,size=5", game)
-        self._file.write_text(text.replace("127.0.0.1", host))
+        self._file.write_text(
+            f'store = "{self._store}"\n{self._file.read_text(encoding="utf-8")}{more}', encoding="utf-8"
+        )
+        text = (
+            self._file.read_text(encoding="utf-8").replace("keys = false", "keys = true").replace("yugo,size=5", game)
+        )
+        self._file.write_text(text.replace("127.0.0.1", host), encoding="utf-8")
 
     @property
     def server(self) -> LobbyProcess:
@@ -212,7 +218,7 @@ class LobbyWithBots:
 
     def _start(self, number: int) -> None:
         group, url = self._groups[number], self._urls[number % len(self._urls)]
-        name, keys = group[0], (self.folder / "server.pub").read_text()
+        name, keys = group[0], (self.folder / "server.pub").read_text(encoding="utf-8")
         more = ["--key", str(self.folder / f"{name}.key"), "--server-key", keys, "--name", name]
         if name in self._sdk:
             words = [str(self.folder / "sdk.py"), "--connect", url, *more]
@@ -270,7 +276,9 @@ class LobbyWithBots:
         for name in self.names:
             if name in self._sdk | self._connected:
                 continue
-            seen = [json.loads(line) for line in (self.folder / f"{name}.seen").read_text().splitlines()]
+            seen = [
+                json.loads(line) for line in (self.folder / f"{name}.seen").read_text(encoding="utf-8").splitlines()
+            ]
             said = Counter(text.lower() for what, text in seen if what == "said")
             moves: Counter[str] = Counter()
             for record in records:

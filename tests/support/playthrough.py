@@ -71,10 +71,10 @@ def main() -> None:
     """See the module."""
     if sys.argv[1:] == ["--write"]:
         for path in FILES:
-            path.write_text(write(*read(path.read_text())))
+            path.write_text(write(*read(path.read_text(encoding="utf-8"))), encoding="utf-8")
         return
     for name in sys.argv[1:]:
-        print(write(*read(Path(name).read_text())), end="")
+        print(write(*read(Path(name).read_text(encoding="utf-8"))), end="")
 
 
 if __name__ == "__main__":

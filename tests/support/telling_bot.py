@@ -19,7 +19,7 @@ COMMANDS += " kata-set-param" * ("limits" in WORDS)
 
 
 def tell(**found: object) -> None:
-    with FILE.open("a") as file:
+    with FILE.open("a", encoding="utf-8") as file:
         file.write(json.dumps(found) + "\n")
 
 

@@ -91,7 +91,7 @@ def main(fault: str, ply: int) -> None:
     state = read_position([])
     for line in sys.stdin:
         if log := os.environ.get("UCI_LOG"):
-            with Path(log).open("a") as file:
+            with Path(log).open("a", encoding="utf-8") as file:
                 file.write(line)
         words = line.split()
         if words == ["uci"] and fault != "silent":

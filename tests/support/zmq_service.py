@@ -77,4 +77,4 @@ finally:
 def run_with_signal_at_poll(service: str) -> "subprocess.CompletedProcess[str]":
     """Run this service, an expression, in a process that gets SIGINT right before it waits."""
     program = [sys.executable, "-c", SIGNAL_AT_POLL.format(service=service)]
-    return subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(program, capture_output=True, encoding="utf-8", timeout=30, check=False)

@@ -140,7 +140,7 @@ class ArenaTarget:
 
     def reached(self) -> Iterator[str]:
         """What an attack did to them."""
-        state = Path(f"/proc/{self.victim}/stat").read_text().rpartition(")")[2].split()
+        state = Path(f"/proc/{self.victim}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         if state[0] in "ZTt":
             yield f"the victim is in the state {state[0]}"
         if int(state[16]) != os.getpriority(os.PRIO_PROCESS, 0):
@@ -173,12 +173,12 @@ class ArenaTarget:
                     yield f"the file {path}"
                     path.unlink()
         yield from (f"the group {path}" for path in groups(f"ggp-{os.getpid()}-"))
-        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        for line in Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()[1:]:
             if line.split()[3] == str(self.size):
                 yield "shared memory"
                 self.libc.shmctl(int(line.split()[1]), _IPC_RMID, None)
         if Path("/proc/keys").exists():
-            for line in Path("/proc/keys").read_text().splitlines():
+            for line in Path("/proc/keys").read_text(encoding="utf-8").splitlines():
                 if f"{self.mark}-key" in line:
                     yield "a key"
                     self._system_call(250, 219, _KEYCTL_UNLINK, int(line.split()[0], 16), -4)
@@ -194,7 +194,7 @@ class ArenaTarget:
         return marked(self.mark)
 
     def _other_children(self) -> list[int]:
-        words = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        words = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
         return [int(word) for word in words if int(word) != self.victim]
 
     def _system_call(self, x86: int, arm: int, *arguments: object) -> int:
@@ -272,7 +272,7 @@ def attack(
             return refused(str(came.suspended))
         end = came.end()
         log = logs / "attacker.log"
-        told = log.read_text().splitlines() if log.exists() else []
+        told = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         return ArenaReport(
             plies=[(ply.seat, ply.move, ply.ms) for one in played for ply in one.plies],
             result=end.result,
@@ -320,7 +320,7 @@ def confined(bot: BotSpec, level: str) -> BotSpec:
 
 
 def _mounts() -> list[str]:
-    return Path("/proc/self/mountinfo").read_text().splitlines()
+    return Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
 
 
 def _descriptors(folder: Path) -> dict[str, int]:
@@ -348,7 +348,7 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
                     os.dup2(file.fileno(), number)
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 faulthandler.dump_traceback_later(SECONDS, exit=True)
-                answer.write_text(json.dumps(action()))
+                answer.write_text(json.dumps(action()), encoding="utf-8")
         except BaseException:
             import traceback
 
@@ -383,7 +383,9 @@ def main(folder: Path, level: str, undivided: str = "") -> None:
     about = this_machine()
     if undivided:
         leave_undivided()
-    (folder / "machine.new").write_text(json.dumps({"kept": dict(about.kept), "missing": dict(about.missing)}))
+    (folder / "machine.new").write_text(
+        json.dumps({"kept": dict(about.kept), "missing": dict(about.missing)}), encoding="utf-8"
+    )
     (folder / "machine.new").replace(folder / "machine")
     for line in sys.stdin:
         name, honest, control, games = line.split()
@@ -401,7 +403,7 @@ def main(folder: Path, level: str, undivided: str = "") -> None:
         )
         kill_marked(mark)
         if not answer.exists():
-            answer.write_text("{}")
+            answer.write_text("{}", encoding="utf-8")
         answer.replace(answer.with_suffix(".json"))  # the last of it: the test may ask for the same again at once
 
 

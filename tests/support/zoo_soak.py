@@ -49,15 +49,17 @@ class SoakReport(TypedDict):
 
 
 def held(games: int, target: ArenaTarget) -> HeldNow:
-    memory = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    memory = next(
+        line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS")
+    )
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
     return HeldNow(
         games=games,
         descriptors=len(list(Path("/proc/self/fd").iterdir())),
         memory=int(memory.split()[1]),
         groups=len(groups(f"ggp-{os.getpid()}-")),
         files=len(list(Path(os.environ["TMPDIR"]).iterdir())) + len(list(target.left())),
-        mounts=len(Path("/proc/self/mountinfo").read_text().splitlines()),
+        mounts=len(Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()),
         children=len(children),
     )
 
@@ -99,7 +101,7 @@ def soak(folder: Path, level: str, games: int, attacks: int, names: list[str]) -
 def main(folder: Path, level: str, games: str, attacks: str, *names: str) -> None:
     faulthandler.dump_traceback_later(3 * 3600, exit=True)
     report = folder / "report.new"
-    report.write_text(json.dumps(soak(folder, level, int(games), int(attacks), [*names])))
+    report.write_text(json.dumps(soak(folder, level, int(games), int(attacks), [*names])), encoding="utf-8")
     report.replace(folder / "soak.json")
 
 

@@ -45,7 +45,7 @@ run(choose, analysis=True, words=())
 
 def program(folder: Path, name: str, text: str, *words: str) -> str:
     file = folder / f"{name}.py"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     return shlex.join([sys.executable, str(file), *words])
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_adjudicated_is_one_line_and_nothing_is_played(
 def ladder(folder: Path, pool: str, *bots: str) -> Path:
     file = folder / "club.toml"
     tables = "".join(f"[bot.{name}]\ncommand = {json.dumps(bot)}\n" for name, bot in zip("ab", bots, strict=True))
-    file.write_text(f'[pool.main]\ngame = "yugo,size=5"\n{pool}\n{tables}')
+    file.write_text(f'[pool.main]\ngame = "yugo,size=5"\n{pool}\n{tables}', encoding="utf-8")
     return file
 
 
@@ -166,6 +166,6 @@ def test_what_a_ladder_cannot_adjudicate(tmp_path: Path, pool: str, said: str) -
 
 def test_a_lobby_adjudicates_nothing(tmp_path: Path) -> None:
     file = ladder(tmp_path, 'resign = "winrate=0.1 plies=2"', "greedy", "greedy:playouts=9")
-    file.write_text(f"[lobby]\nkeys = false\n{file.read_text()}")
+    file.write_text(f"[lobby]\nkeys = false\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
     ran = ggp("serve", str(file))
     assert ran.status == 2 and "pool.main.resign: is for ladders alone: remove it" in ran.err

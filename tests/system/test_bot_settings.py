@@ -40,7 +40,7 @@ def telling(file: Path, *words: str) -> str:
 
 
 def told(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def processes(file: Path) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def test_a_match_gives_a_bot_its_folder_environment_and_niceness(tmp_path: Path)
     assert (process["cwd"], process["said"]) == (str(tmp_path / "nets"), SECRET)
     assert process["nice"] == min(19, NICE + 3)
     assert len(process["cores"]) == 1, "it shares the core of its match"
-    text = (tmp_path / "games.jsonl").read_text()
+    text = (tmp_path / "games.jsonl").read_text(encoding="utf-8")
     assert SECRET not in text + ran.out and f"cwd={tmp_path}/nets environment=SAID" in text
     assert main_verify([str(tmp_path / "games.jsonl"), "--quiet"]) == 0
 
@@ -76,7 +76,11 @@ def test_a_value_of_the_environment_is_in_no_log(tmp_path: Path) -> None:
     ran = play(tmp_path, "--bot", f"a,environment.SAID={SECRET}", "--verbose", *logs)
     assert ran.status == 0 and processes(tmp_path / "a.txt")[0]["said"] == SECRET
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "a.txt"]
-    assert len(kept) >= 3 and not any(SECRET in path.read_text() for path in kept) and SECRET not in ran.err
+    assert (
+        len(kept) >= 3
+        and not any(SECRET in path.read_text(encoding="utf-8") for path in kept)
+        and SECRET not in ran.err
+    )
 
 
 @pytest.mark.parametrize(("words", "started"), [((), 1), (("--bot", "a,restart=true"), 4), (("--restart",), 4)])
@@ -155,10 +159,12 @@ def test_a_bot_that_takes_no_limit_is_named_before_the_first_game(
     assert not (tmp_path / "games.jsonl").exists()
     file = tmp_path / "club.toml"
     pool = '[pool.main]\ngame = "go,size=5"\n[bot.b]\ncommand = "random"\n'
-    file.write_text(f"{pool}[bot.a]\ncommand = {json.dumps(telling(tmp_path / 'a.txt', *bot))}\nnodes = 5\n")
+    file.write_text(
+        f"{pool}[bot.a]\ncommand = {json.dumps(telling(tmp_path / 'a.txt', *bot))}\nnodes = 5\n", encoding="utf-8"
+    )
     ran = ggp("ladder", "run", str(file), "--games", "2")
     assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1 and not (tmp_path / "club.db").exists()
-    file.write_text(f"[lobby]\nkeys = false\n{file.read_text()}")
+    file.write_text(f"[lobby]\nkeys = false\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
     ran = ggp("serve", str(file))
     assert ran.status == 2 and said in ran.err and ran.err.count("\n") == 1
 
@@ -204,9 +210,9 @@ def test_bots_that_ponder_never_share_a_core(tmp_path: Path) -> None:
 def test_bots_that_ponder_need_workers_here_and_no_more_cores_while_a_ladder_runs(tmp_path: Path) -> None:
     file = tmp_path / "club.toml"
     pool = '[pool.main]\ngame = "go,size=5"\n[bot.b]\ncommand = "random"\n[bot.a]\ncommand = "random"\n'
-    file.write_text(pool)
+    file.write_text(pool, encoding="utf-8")
     before = read_ladder(file)
-    file.write_text(f"{pool}ponder = true\n")
+    file.write_text(f"{pool}ponder = true\n", encoding="utf-8")
     after = read_ladder(file)
     assert WorkerOptions(cluster="dask://127.0.0.1:1").placed(before).cores == 1
     with pytest.raises(ConfigError, match=r"bot\.a\.ponder: needs workers on this machine: leave --cluster out"):
@@ -222,10 +228,10 @@ def test_too_many_bots_that_ponder(tmp_path: Path) -> None:
     assert ran.status == 2 and "bot a: ponder: " in ran.err and f"this machine has {many}" in ran.err
     file = tmp_path / "club.toml"
     pool = '[pool.main]\ngame = "go,size=5"\n[bot.b]\ncommand = "random"\n'
-    file.write_text(f'{pool}[bot.a]\ncommand = "random"\nponder = true\n')
+    file.write_text(f'{pool}[bot.a]\ncommand = "random"\nponder = true\n', encoding="utf-8")
     ran = ggp("ladder", "run", str(file), "--games", "2", "--jobs", many)
     assert ran.status == 2 and "club.toml: bot.a.ponder: " in ran.err and ran.err.count("\n") == 1
-    file.write_text(f"[lobby]\nkeys = false\n{file.read_text()}copies = {many}\n")
+    file.write_text(f"[lobby]\nkeys = false\n{file.read_text(encoding='utf-8')}copies = {many}\n", encoding="utf-8")
     ran = ggp("serve", str(file))
     assert ran.status == 2 and "club.toml: bot.a.ponder: " in ran.err and ran.err.count("\n") == 1
 
@@ -238,9 +244,10 @@ def ladder(folder: Path, more: str = 'time = "90"') -> Path:
     file.write_text(
         '[pool.main]\ngame = "yugo,size=3"\ncontrol = "60"\n'
         f"[bot.a]\ncommand = {json.dumps(sys.executable + ' ' + str(folder / 'slow.py'))}\n{more}\n"
-        f'[bot.b]\ncommand = "random"\n'
+        f'[bot.b]\ncommand = "random"\n',
+        encoding="utf-8",
     )
-    (folder / "slow.py").write_text(SLOW)
+    (folder / "slow.py").write_text(SLOW, encoding="utf-8")
     return file
 
 
@@ -293,7 +300,7 @@ def test_a_control_of_its_own_is_another_version_with_its_own_rating(tmp_path: P
     file = tmp_path / "club.toml"
     pool = '[pool.main]\ngame = "yugo,size=3"\ncontrol = "60"\n[bot.b]\ncommand = "random"\n'
     for more in ("", 'time = "5"\n'):
-        file.write_text(f'{pool}[bot.a]\ncommand = "random:seed=3"\n{more}')
+        file.write_text(f'{pool}[bot.a]\ncommand = "random:seed=3"\n{more}', encoding="utf-8")
         assert ggp("ladder", "run", str(file), "--games", "4" if more else "2", "--quiet").status == 0
     rows = ggp("ladder", "standings", str(file), "--all", "--json").json["ratings"]
     names = sorted(row["name"] for row in rows)
@@ -320,7 +327,8 @@ def test_local_bots_of_a_lobby_have_settings_of_their_own(tmp_path: Path) -> Non
         '[pool.main]\ngame = "go,size=5"\ncontrol = "60"\n'
         f'[bot.a]\ncommand = {one}\ntime = "30+1"\ncwd = "nets"\nnice = 4\nrestart = true\nwait = 0.3\nnodes = 9\n'
         f'environment = {{ SAID = "{SECRET}" }}\n'
-        f"[bot.b]\ncommand = {two}\n"
+        f"[bot.b]\ncommand = {two}\n",
+        encoding="utf-8",
     )
     server = LobbyProcess(file)
     server.wait_for("game", 4)

@@ -88,7 +88,7 @@ def _hexapawn(folder: Path) -> str:
 
 def test_a_service_is_checked_over_its_connection() -> None:
     service = subprocess.Popen(
-        [*ENGINE, "--bind", "tcp://127.0.0.1:*"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        [*ENGINE, "--bind", "tcp://127.0.0.1:*"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, encoding="utf-8"
     )
     try:
         assert service.stderr is not None

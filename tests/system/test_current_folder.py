@@ -20,7 +20,7 @@ TAKEN = "import pathlib\npathlib.Path(__file__).with_suffix('.taken').touch()\nr
 def folder(tmp_path: Path) -> Path:
     """A folder with modules that report their import and end the program."""
     for name in HOSTILE:
-        (tmp_path / f"{name}.py").write_text(TAKEN)
+        (tmp_path / f"{name}.py").write_text(TAKEN, encoding="utf-8")
     return tmp_path
 
 
@@ -37,9 +37,10 @@ def test_a_ladder(folder: Path) -> None:
 
 
 def test_a_bot_finds_the_modules_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "beside.py").write_text("NAME = 'a bot'\n")
+    (tmp_path / "beside.py").write_text("NAME = 'a bot'\n", encoding="utf-8")
     (tmp_path / "my_bot.py").write_text(
-        "import beside\nfrom ggp import run\nrun(lambda position: position.legal_moves()[0], name=beside.NAME)\n"
+        "import beside\nfrom ggp import run\nrun(lambda position: position.legal_moves()[0], name=beside.NAME)\n",
+        encoding="utf-8",
     )
     bot = f"{sys.executable} my_bot.py"
     ran = json.loads(_run(tmp_path, "match", "yugo,size=3", bot, "random", "--games", "2", "--json", "--quiet"))
@@ -61,7 +62,7 @@ def _run(folder: Path, *words: str) -> str:
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=300,
         check=False,
     )

@@ -42,7 +42,7 @@ class Running:
     def start(self, *words: str, keys: bool) -> "subprocess.Popen[str]":
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GGP_")}
         bot = subprocess.Popen(
-            [self._program, *words], stderr=subprocess.PIPE, text=True, env={**kept, **(KEYS if keys else {})}
+            [self._program, *words], stderr=subprocess.PIPE, encoding="utf-8", env={**kept, **(KEYS if keys else {})}
         )
         self._all.append(bot)
         return bot
@@ -90,7 +90,10 @@ def test_whose_place_another_connection_took_does_not_come_back(bots: Running) -
 def plays_in_a_lobby(bots: Running, folder: Path, keys: bool) -> None:
     """A pair of games against a bot of the lobby's own."""
     file = lobby_file(folder)
-    file.write_text(file.read_text().replace("keys = false", f"keys = {str(keys).lower()}") + LOCAL)
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("keys = false", f"keys = {str(keys).lower()}") + LOCAL,
+        encoding="utf-8",
+    )
     write_pair(folder / "server.key", SERVER)
     with change(folder / "keys.json") as write:
         write(allow(Book(), "ann", "dot", MINE.public, now()))

@@ -30,7 +30,7 @@ ALONE = {"files": ["landlock"], "network": ["seccomp"], "other processes": ["lan
 
 def doctor(*options: str) -> dict[str, Any]:
     words = [sys.executable, "-m", "tests.support.forbidding", *options]
-    ran = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    ran = subprocess.run(words, capture_output=True, encoding="utf-8", cwd=ROOT)
     assert ran.stderr == ""
     said: dict[str, Any] = json.loads(ran.stdout)
     assert ran.returncode == (1 if said["missing"] or said["problems"] else 0)
@@ -68,7 +68,7 @@ def delegated() -> Iterator[list[Path]]:
         yield made
     finally:
         for group in [*(inner for outer in made for inner in outer.iterdir() if inner.is_dir()), *made]:
-            for pid in (group / "cgroup.procs").read_text().split():
+            for pid in (group / "cgroup.procs").read_text(encoding="utf-8").split():
                 os.kill(int(pid), signal.SIGKILL)
             wait_until(partial(_removed, group))
 

@@ -40,7 +40,7 @@ run(choose)
 @pytest.fixture
 def killer(tmp_path: Path) -> str:
     program = tmp_path / "killer.py"
-    program.write_text(KILLER.replace("{deaths!r}", repr(str(tmp_path / "deaths"))))
+    program.write_text(KILLER.replace("{deaths!r}", repr(str(tmp_path / "deaths"))), encoding="utf-8")
     return f"{sys.executable} {program}"
 
 
@@ -67,14 +67,18 @@ def test_a_match_of_a_killed_worker_goes_on_in_another(tmp_path: Path, killer: s
 
 @pytest.mark.slow
 def test_a_bot_that_always_kills_its_worker_gains_nothing(tmp_path: Path, killer: str) -> None:
-    (tmp_path / "killer.py").write_text((tmp_path / "killer.py").read_text().replace("len(done) < 3", "True"))
+    (tmp_path / "killer.py").write_text(
+        (tmp_path / "killer.py").read_text(encoding="utf-8").replace("len(done) < 3", "True"), encoding="utf-8"
+    )
     record = tmp_path / "games.jsonl"
     words = ("match", "yugo,size=4", killer, "random", "--games", "2", "--jobs", "1", "--record", str(record))
     ran = ggp(*words)
     assert ran.status == 1 and "worker processes died 4 times in a row; the same command goes on" in ran.err
     (first,) = interrupted(str(record)).values()
     assert first.end is None and len(first.plies) in (4, 5)
-    (tmp_path / "killer.py").write_text((tmp_path / "killer.py").read_text().replace("and True", "and False"))
+    (tmp_path / "killer.py").write_text(
+        (tmp_path / "killer.py").read_text(encoding="utf-8").replace("and True", "and False"), encoding="utf-8"
+    )
     assert ggp(*words, "--json").json["games"] == 2
     again = next(one for one in _finished(record) if one.start.match == first.start.match)
     assert again.start.started == first.start.started and again.plies[: len(first.plies)] == first.plies
@@ -85,7 +89,8 @@ def test_a_ladder_goes_on_with_the_matches_of_a_worker_that_was_killed(tmp_path:
     file = tmp_path / "club.toml"
     file.write_text(
         '[pool.small]\ngame = "yugo,size=4"\ncontrol = "60"\n'
-        f'[bot.cheat]\ncommand = "{killer}"\n[bot.honest]\ncommand = "random"\n'
+        f'[bot.cheat]\ncommand = "{killer}"\n[bot.honest]\ncommand = "random"\n',
+        encoding="utf-8",
     )
     ran = ggp("ladder", "run", str(file), "--games", "8", "--jobs", "1", "--json")
     assert ran.status == 0 and "its games go on" in str(ran.json["messages"])

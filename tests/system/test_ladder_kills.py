@@ -97,7 +97,7 @@ def _descendants(pid: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
         except OSError:
             continue
         children.setdefault(parent, []).append(int(folder.name))

@@ -31,7 +31,7 @@ class SoakSample(NamedTuple):
 def test_memory_and_files_stay_as_they_are(tmp_path: Path) -> None:
     file = tmp_path / "ladder.toml"
     sections = [f'[bot.{name}]\ncommand = "{command}"' for name, command in bots_of(tmp_path).items()]
-    file.write_text(LADDER.format(bots="\n".join(sections)))
+    file.write_text(LADDER.format(bots="\n".join(sections)), encoding="utf-8")
     running = Ggp("ladder", "run", str(file), "--games", str(GAMES), "--quiet")
     samples: list[SoakSample] = []
     began = time.monotonic()
@@ -58,7 +58,7 @@ def _sample(running: Ggp, file: Path, seconds: float) -> SoakSample | None:
     memory = files = 0
     try:
         for pid in [running.process.pid, *_children(running.process.pid)]:
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
             memory += sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
             files += len(list(Path(f"/proc/{pid}/fd").iterdir()))
         with open_store(file) as store:
@@ -69,5 +69,5 @@ def _sample(running: Ggp, file: Path, seconds: float) -> SoakSample | None:
 
 def _children(pid: int) -> list[int]:
     """Its workers, not their bots: whether a bot grows is its author's business."""
-    words = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    words = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
     return [int(word) for word in words]

@@ -62,7 +62,7 @@ MORE_GAMES = ("yugo,size=5,agreement=on", "yugo,size=6,handicap=3", "taugo,size=
 
 def head(file: str) -> dict[str, str]:
     """What the first lines say: how to build it, how to run it, a match."""
-    text = "".join((EXAMPLES / file).read_text().splitlines(keepends=True)[:12])
+    text = "".join((EXAMPLES / file).read_text(encoding="utf-8").splitlines(keepends=True)[:12])
     return dict(re.findall(r"^\W*(build|run|match) +(\S.*)$", text, re.MULTILINE))
 
 
@@ -132,7 +132,9 @@ def members(group: int) -> list[str]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if os.getpgid(int(folder.name)) == group and "\nState:\tZ" not in (folder / "status").read_text():
+            if os.getpgid(int(folder.name)) == group and "\nState:\tZ" not in (folder / "status").read_text(
+                encoding="utf-8"
+            ):
                 found.append(folder.name)
         except OSError:
             continue
@@ -162,7 +164,9 @@ def test_it_plays_every_game(language: str, tmp_path: Path) -> None:
 
 
 def test_the_page_says_what_the_files_say() -> None:
-    rows = re.findall(r"^\| ([^|]+) \| \[(\S+)\]\(\S+\) \|[^|]*\| (.*) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([^|]+) \| \[(\S+)\]\(\S+\) \|[^|]*\| (.*) \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert [(language, file) for language, file, _, _ in rows] == list(LANGUAGES.items())
     for _, file, build, run in rows:
         lines = head(file)

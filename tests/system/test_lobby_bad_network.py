@@ -29,7 +29,7 @@ class Connected:
     """A lobby, a proxy before it, and a bot that dials the proxy."""
 
     def __init__(self, folder: Path) -> None:
-        (folder / "echo.py").write_text(ECHO)
+        (folder / "echo.py").write_text(ECHO, encoding="utf-8")
         self.lobby = SmallLobby()
         self.proxy = LossyProxy(("127.0.0.1", int(self.lobby.url.rpartition(":")[2])))
         self.ggp = Ggp("connect", self.proxy.url, "--name", "dot", "--", sys.executable, "-SE", str(folder / "echo.py"))

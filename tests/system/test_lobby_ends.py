@@ -118,7 +118,7 @@ def test_busy_lobby_drains_and_the_next_run_resumes_the_rest(
 @pytest.mark.long
 def test_killed_lobby_has_each_game_once(tmp_path: Path, temporary: Path, dialled: list[DialledBots]) -> None:
     file = lobby_file(tmp_path, pool="openings = 1")
-    file.write_text(file.read_text().replace("size=5", "size=3"))
+    file.write_text(file.read_text(encoding="utf-8").replace("size=5", "size=3"), encoding="utf-8")
     names = [f"bot-{number}" for number in range(8)]
     chance, servers, taken_up = random.Random(1), list[LobbyProcess](), 0
     for _ in range(KILLS):

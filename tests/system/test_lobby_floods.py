@@ -118,7 +118,7 @@ class FloodedLobby:
         with change(self.registry) as write:
             write(book)
         file = folder / "club.toml"
-        file.write_text(FILE.format(more=more))
+        file.write_text(FILE.format(more=more), encoding="utf-8")
         self.server = LobbyProcess(file, "--metrics", "127.0.0.1:0")
 
     def bots(self, *names: str, game: str = "yugo") -> Bystanders:
@@ -184,8 +184,7 @@ def test_floods_of_connections_stop_no_other_bot(tmp_path: Path, running: list[B
     time.sleep(5)
     kib, descriptors = lobby.memory(), lobby.open()
     print(f"\nbefore: {_ways(players, began)}; {kib / 1024:.0f} MiB, {descriptors} descriptors")
-    joined = 3
-    for kind in ("silent", "slowloris", "half", "churn"):
+    for joined, kind in enumerate(("silent", "slowloris", "half", "churn"), 4):
         began, most, opened = time.monotonic(), 0, 0
         flood = Flooding(server.url, kind, 2 * SILENCE if kind == "silent" else SILENCE / 2)
         newcomer: Bystanders | None = None
@@ -200,7 +199,6 @@ def test_floods_of_connections_stop_no_other_bot(tmp_path: Path, running: list[B
             time.sleep(0.1)
         said = flood.end()
         assert newcomer is not None
-        joined += 1
         server.wait_for("joined", joined)
         newcomer.ended.set()
         newcomer.join(30)
@@ -269,5 +267,5 @@ def test_a_message_without_an_end_is_cut_before_it_takes_much_memory(senders: in
 
 def _peak(pid: int) -> int:
     """KiB of memory that a process had at most."""
-    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))

@@ -11,7 +11,7 @@ from tests.support.lobby_server import LobbyProcess, lobby_file
 @pytest.mark.long
 def test_a_thousand_bots_play_at_once(tmp_path: Path) -> None:
     file = lobby_file(tmp_path, "hello = 600\ndrain = 0", "openings = 4", "600+60")
-    file.write_text(file.read_text().replace("size=5", "size=9"))
+    file.write_text(file.read_text(encoding="utf-8").replace("size=5", "size=9"), encoding="utf-8")
     server = LobbyProcess(file)
     said = play(build(tmp_path), server.url, BOTS, 1000, 30)
     assert said["byes"] == 0 and said["moves"] > 0

@@ -26,7 +26,7 @@ PATIENCE = 7200.0  # seconds
 @pytest.mark.long
 def test_the_memory_of_a_lobby_reaches_a_plateau(tmp_path: Path) -> None:
     file = lobby_file(tmp_path, "hello = 600\ndrain = 0", "openings = 4", "60+1")
-    file.write_text(file.read_text().replace("size=5", "size=7"))
+    file.write_text(file.read_text(encoding="utf-8").replace("size=5", "size=7"), encoding="utf-8")
     server = LobbyProcess(file, "--metrics", "127.0.0.1:0")
     page = str(server.events("metrics")[0]["url"])
     bots = subprocess.Popen(

@@ -83,7 +83,7 @@ def test_bot_that_does_not_reconnect_loses_by_the_network(tmp_path: Path, dialle
 
 def test_time_loss_while_away_blames_the_network(tmp_path: Path, dialled: list[DialledBots]) -> None:
     file = lobby_file(tmp_path, control="0.5+0.1")
-    file.write_text(file.read_text() + "\n[budget]\nstall = 0.2\n")
+    file.write_text(file.read_text(encoding="utf-8") + "\n[budget]\nstall = 0.2\n", encoding="utf-8")
     server = LobbyProcess(file)
     dialled.append(DialledBots(server.url, "bob"))
     ann = DialledBots(server.url, "ann", think=0.05)
@@ -160,7 +160,7 @@ def test_a_match_goes_on_with_another_engine_when_its_engine_is_stuck(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     file = lobby_file(tmp_path)
-    file.write_text(file.read_text() + "\n[budget]\ncommand = 0.5\n")
+    file.write_text(file.read_text(encoding="utf-8") + "\n[budget]\ncommand = 0.5\n", encoding="utf-8")
     server = LobbyProcess(file)
     dialled.append(DialledBots(server.url, "ann", "bob", think=THINK))
     key = under_way(tmp_path, 6)

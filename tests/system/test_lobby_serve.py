@@ -102,7 +102,9 @@ def test_the_example_runs_as_it_is_and_is_not_overwritten(tmp_path: Path) -> Non
 def test_invalid_lobby_file_prints_one_line(tmp_path: Path, lobby: str, pool: str, said: str) -> None:
     file = lobby_file(tmp_path, lobby, pool)
     if "listen" in lobby:
-        file.write_text(re.sub("listen = .*\nkeys = false\n", "", file.read_text(), count=1))
+        file.write_text(
+            re.sub("listen = .*\nkeys = false\n", "", file.read_text(encoding="utf-8"), count=1), encoding="utf-8"
+        )
     ran = ggp("serve", str(file))
     assert ran.status == 2
     assert said in ran.err and ran.err.count("\n") == 1, ran.err

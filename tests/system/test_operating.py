@@ -37,7 +37,7 @@ def unit(name: str = "ggp-lobby.service") -> dict[str, dict[str, str]]:
 
 
 def instructions() -> list[tuple[str, str]]:
-    lines = (FOLDER / "Containerfile").read_text().splitlines()
+    lines = (FOLDER / "Containerfile").read_text(encoding="utf-8").splitlines()
     words = [line.split(" ", 1) for line in lines if line and line[0] != "#"]
     return [(word, rest) for word, rest in words]
 
@@ -86,8 +86,8 @@ def test_the_unit_lets_the_sandbox_find_out_what_it_may_use() -> None:
 @pytest.mark.parametrize("delegated", [False, True])
 def test_systemd_takes_the_unit(tmp_path: Path, delegated: bool) -> None:
     ggp = str(Path(sys.executable).parent / "ggp")
-    text = (FOLDER / "ggp-lobby.service").read_text().replace("/opt/ggp/bin/ggp", ggp)
-    (tmp_path / "ggp-lobby.service").write_text(text)
+    text = (FOLDER / "ggp-lobby.service").read_text(encoding="utf-8").replace("/opt/ggp/bin/ggp", ggp)
+    (tmp_path / "ggp-lobby.service").write_text(text, encoding="utf-8")
     if delegated:
         (tmp_path / "ggp-lobby.service.d").mkdir()
         (tmp_path / "ggp-lobby.service.d" / "delegated.conf").write_bytes(
@@ -95,14 +95,16 @@ def test_systemd_takes_the_unit(tmp_path: Path, delegated: bool) -> None:
         )
     assert _verified(tmp_path) == []
     if delegated:  # it is read
-        (tmp_path / "ggp-lobby.service.d" / "delegated.conf").write_text("[Service]\nDelegat=yes\n")
+        (tmp_path / "ggp-lobby.service.d" / "delegated.conf").write_text("[Service]\nDelegat=yes\n", encoding="utf-8")
         assert "Unknown key" in _verified(tmp_path)[0]
 
 
 def _verified(folder: Path) -> list[str]:
     """What systemd says of the unit."""
     ran = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(folder / "ggp-lobby.service")], capture_output=True, text=True
+        ["systemd-analyze", "verify", "--man=no", str(folder / "ggp-lobby.service")],
+        capture_output=True,
+        encoding="utf-8",
     )
     assert ran.returncode == 0, ran.stderr
     return [line for line in ran.stderr.splitlines() if "ggp-lobby" in line]
@@ -111,7 +113,9 @@ def _verified(folder: Path) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.needs("systemd-analyze")
 def test_systemd_knows_the_calls_that_the_unit_allows() -> None:
-    known = subprocess.run(["systemd-analyze", "syscall-filter", "@known"], capture_output=True, text=True, check=True)
+    known = subprocess.run(
+        ["systemd-analyze", "syscall-filter", "@known"], capture_output=True, encoding="utf-8", check=True
+    )
     said = (
         unit()["Service"]["SystemCallFilter"].split()
         + unit("ggp-lobby-delegated.conf")["Service"]["SystemCallFilter"].split()
@@ -164,7 +168,7 @@ class Image:
             self._do("rm", container)
 
     def _do(self, *words: str, fails: bool = False) -> str:
-        ran = subprocess.run([self._builder, *words], stdout=subprocess.PIPE, text=True, check=not fails)
+        ran = subprocess.run([self._builder, *words], stdout=subprocess.PIPE, encoding="utf-8", check=not fails)
         return ran.stdout
 
 
@@ -183,8 +187,8 @@ def test_the_image_is_built_and_runs_both_commands(tmp_path: Path) -> None:
 
 def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -> None:
     """Keys beside the file are found there, and the file runs up to its router."""
-    text = (FOLDER / "lobby.toml").read_text()
-    (tmp_path / "lobby.toml").write_text(text)
+    text = (FOLDER / "lobby.toml").read_text(encoding="utf-8")
+    (tmp_path / "lobby.toml").write_text(text, encoding="utf-8")
     lobby = read_lobby(tmp_path / "lobby.toml")
     write_pair(lobby.server_key, new_pair())
     with change(lobby.registry) as write:
@@ -200,6 +204,6 @@ def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -
 )
 def test_the_page_makes_the_keys_before_the_lobby_that_needs_them(first: str, start: str) -> None:
     """Without a registry it does not start."""
-    page = (ROOT / "docs" / "how-to" / "run-a-bot-server.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "run-a-bot-server.md").read_text(encoding="utf-8")
     before = page[page.index(first) : page.index(start)]
     assert "keys new --server" in before and "keys allow" in before

@@ -61,7 +61,7 @@ def test_a_bot_that_lists_no_komi_plays_and_its_record_says_so(tmp_path: Path) -
     dummy = shlex.join([sys.executable, "-I", str(program), "dummy"])
     ran = ggp("match", "go,size=9,komi=6.5", dummy, "random", "--games", "2", "--json", "--record", str(record))
     assert (ran.status, ran.json["games"], ran.json["suspended"]) == (0, 2, None)
-    assert record.read_text().count("answers `komi 6.5` with `? unknown command: komi`") == 2
+    assert record.read_text(encoding="utf-8").count("answers `komi 6.5` with `? unknown command: komi`") == 2
 
 
 PASSES = """
@@ -85,7 +85,7 @@ def passing(path: Path, misbehaves: str = "") -> BotSpec:
 
 
 def starts(path: Path) -> int:
-    return len(path.read_text().splitlines())
+    return len(path.read_text(encoding="utf-8").splitlines())
 
 
 def series(bot: BotSpec, numbers: tuple[int, ...] = (0, 2), **more: object) -> AtTable:

@@ -19,7 +19,9 @@ from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow
 
-OURS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["ggp.games"])
+OURS = sorted(
+    tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]["ggp.games"]
+)
 SMALL = {
     "go": "size=4,agreement=on",
     "yugo": "size=4",
@@ -72,7 +74,7 @@ def test_a_script_of_a_record_runs_in_the_engine(game: str) -> None:
 def test_what_is_exported_as_sgf_is_imported_as_the_same_match(game: str, tmp_path: Path) -> None:
     """Bids, swaps, dead lists and all: the moves, options, seats, clocks, result and hash."""
     played = records(game, 1)
-    (tmp_path / "games.sgf").write_text("".join(map(sgf, played)))
+    (tmp_path / "games.sgf").write_text("".join(map(sgf, played)), encoding="utf-8")
     assert main_import([str(tmp_path / "games.sgf"), "-o", str(tmp_path / "games"), "--quiet"]) == 0
     back = list(read_records((tmp_path / "games").read_bytes().splitlines(keepends=True)))
     assert list(map(_kept, back)) == list(map(_kept, played))

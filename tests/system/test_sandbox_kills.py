@@ -47,7 +47,7 @@ class Killed:
         self.memory: set[Path] = set()
         if victim == "lobby":
             file = folder / "lobby.toml"
-            file.write_text(LOBBY.format(level=LEVEL, words=f"random:{self._words}"))
+            file.write_text(LOBBY.format(level=LEVEL, words=f"random:{self._words}"), encoding="utf-8")
             arguments = ["serve", str(file), "--no-keys", "--listen", f"ipc://{folder}/lobby.ipc"]
         else:
             bots = (f"a=random:{self._words}", f"b=random:{self._words}")
@@ -73,7 +73,7 @@ class Killed:
             if len(state := state_of(pid)) > 19:
                 self.seen.add(RunningProcess(pid, state[19]))
             with contextlib.suppress(OSError):
-                maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+                maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
                 self.memory |= {Path(line.split()[-1]) for line in maps if "/dev/shm/" in line}
             waiting += children(pid)
 
@@ -114,7 +114,7 @@ command = "{words}"
 def state_of(pid: int) -> list[str]:
     """The words of its stat behind its name; the 20th is when it began."""
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return []
 
 
@@ -126,7 +126,7 @@ def command_line(pid: int) -> bytes:
 
 def children(pid: int) -> list[int]:
     with contextlib.suppress(OSError):
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
     return []
 
 
@@ -140,7 +140,7 @@ def executable(pid: int) -> str:
 def test_nothing_is_left_after_a_kill_at_any_moment(tmp_path: Path, victim: str) -> None:
     """No other process of ours looks at the machine before it is seen: that would remove what is left."""
     chance, killed = random.Random(f"kills {victim}"), 0
-    mounts = Path("/proc/self/mountinfo").read_text()
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     for turn in range(turns := max(1, KILLS // len(VICTIMS))):
         folder = tmp_path / str(turn)
         folder.mkdir()
@@ -163,5 +163,5 @@ def test_nothing_is_left_after_a_kill_at_any_moment(tmp_path: Path, victim: str)
             for pid in game.bots():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-    assert Path("/proc/self/mountinfo").read_text() == mounts
+    assert Path("/proc/self/mountinfo").read_text(encoding="utf-8") == mounts
     assert killed > turns // 2  # between two matches a worker has no bot

@@ -44,8 +44,8 @@ def run(folder: Path, attacks: int) -> SoakReport:
             stderr=said,
             check=False,
         )
-    assert done.returncode == 0, (folder / "said").read_text()[-4000:]
-    report: SoakReport = json.loads((folder / "soak.json").read_text())
+    assert done.returncode == 0, (folder / "said").read_text(encoding="utf-8")[-4000:]
+    report: SoakReport = json.loads((folder / "soak.json").read_text(encoding="utf-8"))
     return report
 
 

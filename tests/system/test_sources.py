@@ -166,7 +166,7 @@ cp bot.in bot && chmod 755 bot
 
 def test_a_hostile_build_reaches_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     """Files of others, the network, other processes; what it leaves behind is ended, and has no rights."""
-    (tmp_path / "secret").write_text("the secret\n")
+    (tmp_path / "secret").write_text("the secret\n", encoding="utf-8")
     python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
     with socket.create_server(("127.0.0.1", 0)) as server, subprocess.Popen(["sleep", "600"]) as victim:
         text = TRIES.format(
@@ -187,7 +187,7 @@ def test_a_hostile_build_reaches_nothing_and_leaves_nothing(tmp_path: Path) -> N
             server.accept()
     assert ran.json["games"] == 2, ran.err
     (folder,) = [path for path in (tmp_path / "ladder.builds").iterdir() if path.is_dir()]
-    found = (folder / "found").read_text()
+    found = (folder / "found").read_text(encoding="utf-8")
     assert "the secret" not in found and "connected" not in found
     assert not (tmp_path / "outside").exists()
     assert stat.S_IMODE((folder / "bot.in").stat().st_mode) == 0o555
@@ -248,7 +248,7 @@ def test_a_lobby_runs_what_it_built_and_leaves_the_rest_out(tmp_path: Path) -> N
     pack(tmp_path / "failing.tar.gz", (member("Makefile"), FAILS.encode()))
     file = lobby_file(tmp_path, lobby="local_matches = true")
     bots = f'[bot.a]\ncommand = "random"\n[bot.good]\n{bot("good.tar.gz")}\n[bot.failing]\n{bot("failing.tar.gz")}\n'
-    file.write_text(file.read_text() + bots)
+    file.write_text(file.read_text(encoding="utf-8") + bots, encoding="utf-8")
     server = LobbyProcess(file)
     try:
         (failed,) = [event for event in server.events("build") if event["word"] == "failed"]

@@ -37,7 +37,7 @@ class WatchedLobby:
     def __init__(self, folder: Path, lobby: str = "", think: float = THINK, size: int = 5) -> None:
         self.folder = folder
         self.file = lobby_file(folder, lobby, watch=f"tcp://127.0.0.1:{free_port()}")
-        self.file.write_text(self.file.read_text().replace("size=5", f"size={size}"))
+        self.file.write_text(self.file.read_text(encoding="utf-8").replace("size=5", f"size={size}"), encoding="utf-8")
         self.server = LobbyProcess(self.file)
         self.url = str(self.server.wait_for("spectators", word="open")[0]["url"])
         self.think = think
@@ -179,7 +179,9 @@ def test_a_stalled_spectator_catches_up(club: WatchedLobby) -> None:
         key = begun(there)
         there.follow(key)
         until_ply(there, 4)
-        stalled = subprocess.Popen([sys.executable, "-c", STALLED, club.url, key], stdout=subprocess.PIPE, text=True)
+        stalled = subprocess.Popen(
+            [sys.executable, "-c", STALLED, club.url, key], stdout=subprocess.PIPE, encoding="utf-8"
+        )
         assert stalled.stdout and stalled.stdout.readline() == "0 \n"
         stalled.send_signal(signal.SIGSTOP)
         rest(there)
@@ -227,7 +229,7 @@ def test_a_flood_of_strangers_changes_no_match(tmp_path: Path, how: str) -> None
     club = WatchedLobby(tmp_path, "drain = 0", think=0.0)
     spectator_server = club.spectator_server()
     program = QUESTIONS if how == "questions" else TOPICS
-    flood = subprocess.Popen([sys.executable, "-c", program, club.url, "20"], stdout=subprocess.PIPE, text=True)
+    flood = subprocess.Popen([sys.executable, "-c", program, club.url, "20"], stdout=subprocess.PIPE, encoding="utf-8")
     try:
         assert flood.wait(PATIENCE) == 0
         club.server.wait_for("game", len(club.server.events("game")) + 1)
@@ -306,13 +308,17 @@ PAGE = ROOT / "docs" / "how-to" / "watch-a-server.md"
 
 def test_the_program_of_the_page_sees_what_the_store_has(club: WatchedLobby) -> None:
     (program,) = [
-        code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "import zmq" in code
+        code
+        for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+        if "import zmq" in code
     ]
     assert "protocol" not in program and "referee" not in program
 
     def run(key: str) -> "subprocess.Popen[str]":
         pipe = subprocess.PIPE
-        return subprocess.Popen([sys.executable, "-c", program, club.url, key], stdout=pipe, stderr=pipe, text=True)
+        return subprocess.Popen(
+            [sys.executable, "-c", program, club.url, key], stdout=pipe, stderr=pipe, encoding="utf-8"
+        )
 
     with Spectator(club.url) as there:
         key = begun(there)

@@ -53,7 +53,7 @@ def test_killed_at_any_instant_nothing_is_lost_or_half_counted(url: str, kills: 
 
 def _run_and_kill(url: str, seconds: float, sure: int) -> int:
     """Let a process add games, and kill it so long after its first batch; what it said is stored for certain."""
-    with subprocess.Popen([*_PROGRAM, url], stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([*_PROGRAM, url], stdout=subprocess.PIPE, encoding="utf-8") as running:
         assert running.stdout is not None
         first = running.stdout.readline()
         time.sleep(seconds)
@@ -75,7 +75,10 @@ def test_two_processes_that_bring_the_same_games_count_them_once(url: str, tmp_p
         path.write_bytes(pickle.dumps(games))
         both = [
             subprocess.Popen(
-                [sys.executable, "-c", _ADD, url, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                [sys.executable, "-c", _ADD, url, str(path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
             )
             for _ in range(2)
         ]

@@ -69,7 +69,7 @@ class Club:
         lobby, watch = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
         self.file = folder / "club.toml"
         text = FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port, nice) if own else "")
-        self.file.write_text(text + more)
+        self.file.write_text(text + more, encoding="utf-8")
         self.start()
         self.site: Ggp | None = None
         if not own:
@@ -89,7 +89,7 @@ class Club:
     def child(self, name: str) -> int:
         """A process of the lobby's."""
         pid = self.lobby.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
         return next(int(one) for one in children if name.encode() in Path(f"/proc/{one}/cmdline").read_bytes())
 
     def kill_site(self) -> None:
@@ -177,7 +177,7 @@ def test_seats_outlive_the_killed_process_of_the_site(club: Club) -> None:
     before = me.play(chooser(3), plies=2)
     kept = club.file.with_suffix(".seats")
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert me.cookie.partition("=")[2] not in kept.read_text(), "who reads the file has no seat by that"
+    assert me.cookie.partition("=")[2] not in kept.read_text(encoding="utf-8"), "who reads the file has no seat by that"
     club.kill_site()
     again = me.until(lambda state: state["turn"] and state["ply"] >= before["ply"])
     assert (again["game"], again["colour"]) == (before["game"], before["colour"])
@@ -219,7 +219,7 @@ def test_a_site_of_a_lobby_alone_says_how_to_take_part(club: Club, tmp_path: Pat
     visitor = SeatClient(port)
     assert f"ggp connect {club.lobby.url} --name my-bot" in visitor.ask("GET", "/take-part")[1]
     visitor.take(pool="small", opponent="random")
-    assert visitor.id in file.read_text()
+    assert visitor.id in file.read_text(encoding="utf-8")
     twin = Ggp("web", *words[:2], "--listen", f"127.0.0.1:{free_port()}", "--seats-file", str(file))
     assert twin.process.stderr and "another process uses" in twin.process.stderr.readline()
     for one in (site, twin):

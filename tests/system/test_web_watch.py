@@ -104,7 +104,9 @@ def test_the_site_of_a_lobby_is_nice_starts_again_and_nothing_else_takes_its_sea
     me = SeatClient(club.port)
     me.take(pool="small", opponent="random")
     assert me.until(lambda state: state["turn"])
-    lobby = next(line for line in club.file.read_text().splitlines() if line.startswith("listen")).split('"')[1]
+    lobby = next(
+        line for line in club.file.read_text(encoding="utf-8").splitlines() if line.startswith("listen")
+    ).split('"')[1]
     with zmq.Context[zmq.Socket[bytes]]() as context:
         for url in (inside, lobby):
             stranger = dial(context, url, "web-1")

@@ -31,7 +31,7 @@ BUILDERS = {version: python for version, python in PYTHONS.items() if version in
 def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
     """What the command writes to stdout; an AssertionError with everything if it fails."""
     done = subprocess.run(
-        words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False
     )
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -39,7 +39,7 @@ def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None)
 
 def test_without_words_those_pythons_are_taken_that_are_there(tmp_path: Path) -> None:
     for name, status in ("python3.11", 0), ("python3.12", 127):
-        (tmp_path / name).write_text(f"#!/bin/sh\nexit {status}\n")
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {status}\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
     path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     path.pop("PYTHONS", None)
@@ -122,18 +122,22 @@ def test_packages_of_others_with_the_names_of_our_folders_change_nothing(
     for wheel in wheels if first == "ours" else wheels[::-1]:
         run(str(here / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel), folder=tmp_path)
     alone = {"PATH": str(here), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
-    (tmp_path / "bot.py").write_text("from ggp import run\nrun(lambda position: position.legal_moves()[-1])\n")
+    (tmp_path / "bot.py").write_text(
+        "from ggp import run\nrun(lambda position: position.legal_moves()[-1])\n", encoding="utf-8"
+    )
     words = ("match", "yugo,size=5", "python bot.py", "greedy:playouts=5", "--games", "2")
     assert "ended by: rules 2" in run(str(here / "ggp"), *words, folder=tmp_path, environment=alone)
     assert (
         "the wrong bots"
-        in subprocess.run([here / "python", "-c", "import bots"], capture_output=True, text=True, check=False).stderr
+        in subprocess.run(
+            [here / "python", "-c", "import bots"], capture_output=True, encoding="utf-8", check=False
+        ).stderr
     )
 
 
 def test_the_sdist_has_what_a_wheel_is_built_of(dist: Path) -> None:
     (archive,) = dist.glob("*.tar.gz")
-    listed = subprocess.run(["tar", "-tzf", str(archive)], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["tar", "-tzf", str(archive)], capture_output=True, encoding="utf-8", check=True).stdout
     names = {name.partition("/")[2] for name in listed.splitlines()}
     assert {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "ggp/engines/core/bindings/bind.hpp"} <= names
     assert not [name for name in names if name.startswith((".venv", "build/", "dist/", ".ci"))]

@@ -42,7 +42,7 @@ TRIES = 4
 def constant(name: str, word: str) -> str:
     """A constant of an attacker's program, "" if it has none; it is not imported."""
     path = ZOO / f"{name}.py"
-    for node in ast.parse(path.read_text()).body if path.exists() else ():
+    for node in ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else ():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == word:
             return str(ast.literal_eval(node.value))
     return ""
@@ -92,8 +92,8 @@ class Arena:
             )
             self._process.stdin.flush()
             wait_until(lambda: answer.exists() or self._process.poll() is not None, 180, self._said)
-            found: ArenaReport = json.loads(answer.read_text() if answer.exists() else "{}")
-            assert found, (key, self._said(), answer.with_suffix(".err").read_text()[-4000:])
+            found: ArenaReport = json.loads(answer.read_text(encoding="utf-8") if answer.exists() else "{}")
+            assert found, (key, self._said(), answer.with_suffix(".err").read_text(encoding="utf-8")[-4000:])
             self._known[key] = found
         return self._known[key]
 
@@ -107,10 +107,10 @@ class Arena:
         """Whether these properties are kept here, for this user."""
         file = self.folder / "games" / "machine"
         wait_until(lambda: file.exists() or self._process.poll() is not None, 180, self._said)
-        return {*properties} - {"referee"} <= {*json.loads(file.read_text())["kept"]}
+        return {*properties} - {"referee"} <= {*json.loads(file.read_text(encoding="utf-8"))["kept"]}
 
     def _said(self) -> str:
-        return (self.folder / "errors").read_text()[-4000:]
+        return (self.folder / "errors").read_text(encoding="utf-8")[-4000:]
 
     def close(self) -> None:
         os.killpg(self._process.pid, signal.SIGKILL)
@@ -239,5 +239,5 @@ def test_an_attack_reaches_nothing_where_landlock_and_seccomp_stand_alone(undivi
 
 
 def test_every_attack_has_a_row_in_the_threat_model() -> None:
-    page = (ROOT / "docs" / "reference" / "attacks.md").read_text()
+    page = (ROOT / "docs" / "reference" / "attacks.md").read_text(encoding="utf-8")
     assert [name for name in NAMES if f"`{name}`" not in page] == []

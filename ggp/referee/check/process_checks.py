@@ -233,7 +233,7 @@ def _group(trial: CheckContext) -> list[int]:
 def _memory(pid: int) -> float:
     """MiB that are resident."""
     try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     except (OSError, IndexError):
         return 0.0
     return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)

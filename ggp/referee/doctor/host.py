@@ -158,7 +158,7 @@ def pressure(proc: Path) -> Condition:
 
 def _waited(file: Path) -> float | None:
     try:
-        found = re.search(r"^some avg10=([\d.]+)", file.read_text())
+        found = re.search(r"^some avg10=([\d.]+)", file.read_text(encoding="utf-8"))
     except OSError:
         return None
     return float(found[1]) if found else None
@@ -225,7 +225,7 @@ def _unusual(name: str) -> str:
 
 def _words(file: Path) -> list[str]:
     try:
-        return file.read_text().split()
+        return file.read_text(encoding="utf-8").split()
     except OSError:
         return []
 

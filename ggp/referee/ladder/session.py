@@ -40,7 +40,6 @@ from ggp.referee.store.model import Ladder, Pool
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.run import RunControl
-    from ggp.referee.store.model import Ladder
     from ggp.referee.store.store import Store
 
 
@@ -360,7 +359,7 @@ def _ask_bots(file: str, calls: list[tuple[str, ...]], budgets: Timeouts) -> lis
     """For each call a key and what is wrong with it, or None."""
     try:
         asked = subprocess.run(
-            [*BOTS, "--check"], input=json.dumps(calls), capture_output=True, text=True, timeout=budgets.start
+            [*BOTS, "--check"], input=json.dumps(calls), capture_output=True, encoding="utf-8", timeout=budgets.start
         )
         problems: list[list[str] | None] = json.loads(asked.stdout)
     except subprocess.TimeoutExpired:

@@ -296,7 +296,7 @@ def _cpu_seconds(peer: Peer) -> float:
     if not isinstance(peer, Process):
         return 0.0
     try:
-        words = Path(f"/proc/{peer.pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{peer.pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
         return 0.0

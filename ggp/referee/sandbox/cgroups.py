@@ -152,10 +152,10 @@ def _remove_group(path: str) -> None:
 
 def _end_processes(path: str) -> None:
     with contextlib.suppress(OSError):
-        Path(path, "cgroup.kill").write_text("1")
+        Path(path, "cgroup.kill").write_text("1", encoding="utf-8")
         return
     with contextlib.suppress(OSError):
-        for pid in Path(path, "cgroup.procs").read_text().split():
+        for pid in Path(path, "cgroup.procs").read_text(encoding="utf-8").split():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), 9)
 
@@ -251,15 +251,17 @@ def _divided(folder: str) -> str:
     if folder.endswith(f"/{REFEREE}"):
         return folder.rpartition("/")[0]
     try:
-        offered = set(Path(folder, "cgroup.controllers").read_text().split()) & {"memory", "pids", "cpu"}
-        given = set(Path(folder, "cgroup.subtree_control").read_text().split())
+        controllers = Path(folder, "cgroup.controllers").read_text(encoding="utf-8").split()
+        offered = {"memory", "pids", "cpu"} & {*controllers}
+        given = set(Path(folder, "cgroup.subtree_control").read_text(encoding="utf-8").split())
         if offered and not offered <= given and _is_delegated(folder):
             leaf = Path(folder, REFEREE)
             leaf.mkdir(exist_ok=True)
-            for pid in Path(folder, "cgroup.procs").read_text().split():
+            for pid in Path(folder, "cgroup.procs").read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
-                    (leaf / "cgroup.procs").write_text(pid)
-            Path(folder, "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(offered)))
+                    (leaf / "cgroup.procs").write_text(pid, encoding="utf-8")
+            switched_on = " ".join(f"+{name}" for name in sorted(offered))
+            Path(folder, "cgroup.subtree_control").write_text(switched_on, encoding="utf-8")
     except OSError:
         pass  # groups without controllers may be possible all the same
     return folder
@@ -278,8 +280,9 @@ def _is_delegated(folder: str) -> bool:
 def _hierarchies() -> Iterator[tuple[str, int, set[str]]]:
     """The folder of our own group in each, its version and controllers; version 2 last."""
     try:
-        own = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-        mounts = [line.split(" - ", 1) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+        # Paths are bytes to the kernel: one that is no UTF-8 must not keep us from the others.
+        own = [line.split(":", 2) for line in os.fsdecode(Path("/proc/self/cgroup").read_bytes()).splitlines()]
+        mounts = [line.split(" - ", 1) for line in os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).splitlines()]
     except OSError:
         return
     for number, names, path in sorted(own, key=lambda line: line[0] == "0"):

@@ -44,6 +44,6 @@ def remove_stale_scratch() -> None:
 def process_began(pid: int) -> str:
     """When the process began, in ticks of the machine; "" if there is none."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
         return ""

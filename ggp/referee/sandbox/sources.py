@@ -200,7 +200,7 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
 def _little_memory() -> Iterator[None]:
     """In here a hostile archive makes this process use no more than this."""
     before = resource.getrlimit(resource.RLIMIT_AS)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     most = used + _UNPACKING
     resource.setrlimit(resource.RLIMIT_AS, (most if before[0] < 0 else min(most, before[0]), before[1]))
     try:
@@ -235,7 +235,7 @@ def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
     if not done.how:
         return ""
     lines = [clean(line) for line in done.output.decode("utf-8", "replace").splitlines() if line.strip()]
-    Path(source.folder).with_suffix(_LOG).write_text("".join(f"{line}\n" for line in lines))
+    Path(source.folder).with_suffix(_LOG).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     last = " | ".join(line.strip()[:_LINE] for line in lines[: -_LINES - 1 : -1])
     return f"{FAILED} ({done.how})" + (f": {last}" if last else "")
 
@@ -309,7 +309,7 @@ def _end_children() -> None:
     """Kill what this process has started itself: the program that confines the build, which takes the rest along."""
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # a thread, or a child, that has just ended
-            for pid in (task / "children").read_text().split():
+            for pid in (task / "children").read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
 

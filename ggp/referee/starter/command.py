@@ -186,7 +186,7 @@ def _check_game(game: str) -> None:
 
 def _example(package: str, name: str, more: Mapping[str, str]) -> str:
     """The text of an example, with the names that things have in the folder."""
-    text = (files(package) / "examples" / name).read_text()
+    text = (files(package) / "examples" / name).read_text(encoding="utf-8")
     changes = {
         **{f"ggp/{each}/examples/": "" for each in ("bots", "engines")},
         **more,
@@ -210,7 +210,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         where = error.filename or folder
         raise click.UsageError(f"{where} cannot be written: {error.strerror}: name another folder") from None

@@ -308,7 +308,7 @@ class Holder:
     @classmethod
     def here(cls, command: str) -> "Holder":
         """This process."""
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         space = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
         pid = os.getpid()
         return cls(socket.gethostname()[:NAME], space, pid, start_of(pid) or 0, clean(command, TEXT))
@@ -385,10 +385,10 @@ def _holder(connection: Connection) -> Holder | None:
 def start_of(pid: int) -> int | None:
     """When a process began, in ticks since boot; None if it does not exist or is a zombie."""
     try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if words[_STATE] in "ZXx" else int(words[_START_TIME])
+    return None if words[_STATE] in b"ZXx" else int(words[_START_TIME])
 
 
 def clock(connection: Connection) -> int:

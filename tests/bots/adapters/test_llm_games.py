@@ -105,7 +105,9 @@ def test_a_key_is_nowhere(fault: str, tmp_path: Path, monkeypatch: pytest.Monkey
         ran = ggp("match", "yugo,size=3", bot, "random", "--games", "2", "--record", str(record), "--verbose")
         assert {*endpoint.keys} == {f"Bearer {KEY}"}
     assert ran.status == 0, ran.err
-    assert KEY not in ran.out + ran.err + record.read_text() and "(the key)" in record.read_text()
+    assert KEY not in ran.out + ran.err + record.read_text(encoding="utf-8") and "(the key)" in record.read_text(
+        encoding="utf-8"
+    )
     for found in read_records(record.read_bytes().splitlines(keepends=True)):
         assert found.end and (found.end.termination == "refused") == (fault == "401")
 

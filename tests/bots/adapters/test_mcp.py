@@ -223,8 +223,8 @@ def test_a_client_plays_a_match_over_http(tmp_path: Path) -> None:
         async with Client(url) as client:
             return await play_games(client, 2, lambda legal: legal[-1])
 
-    wait_until(lambda: said.exists() and said.read_text().endswith("/mcp\n"))
-    url = said.read_text().split()[-1]
+    wait_until(lambda: said.exists() and said.read_text(encoding="utf-8").endswith("/mcp\n"))
+    url = said.read_text(encoding="utf-8").split()[-1]
     results = asyncio.run(asyncio.wait_for(session(), 120))
     ran = match.wait()
     assert ran.status == 0, ran.err

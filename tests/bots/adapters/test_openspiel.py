@@ -105,7 +105,7 @@ def test_a_bot_hears_of_every_action_that_it_did_not_take() -> None:
 @pytest.mark.slow
 @pytest.mark.needs("pyspiel")
 def test_agents_play_a_match_and_a_policy_that_raises_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_bots.py").write_text(OWN)
+    (tmp_path / "my_bots.py").write_text(OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     bots = [f"{name}={sys.executable} -m ggp.bots openspiel --agent {agent}" for name, agent in (
         ("tree", "mcts:20"), ("own", "my_bots:make_bot"), ("failing", "my_bots:make_failing")
@@ -113,7 +113,7 @@ def test_agents_play_a_match_and_a_policy_that_raises_loses(tmp_path: Path, monk
     ran = ggp("match", "--engine", ENGINE, "connect_four", *bots, "--games", "2", "--json", "--record", "r.jsonl")
     assert ran.status == 0, ran.err
     assert ran.json["terminations"] == {"rules": 2, "refused": 4}
-    assert "the bot failed: RuntimeError: the policy has no answer" in Path("r.jsonl").read_text()
+    assert "the bot failed: RuntimeError: the policy has no answer" in Path("r.jsonl").read_text(encoding="utf-8")
     for word, reason in (("nowhere:make", "ModuleNotFoundError"), ("my_bots:nothing", "has no function nothing")):
         refused = ggp("bot", "openspiel", "--agent", word)
         assert refused.status == 2 and reason in refused.err and refused.err.count("\n") == 1
@@ -125,12 +125,14 @@ def test_a_module_of_the_author_s_speaks_on_stderr_and_fails_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loud = "import os\nprint('= hello\\n')\nos.system('echo from a program')\n"
-    (tmp_path / "loud_bots.py").write_text(loud + OWN)
-    (tmp_path / "lines_bots.py").write_text("raise ValueError('one\\ntwo')\n")
-    (tmp_path / "exit_bots.py").write_text("import sys\nsys.exit(0)\n")
+    (tmp_path / "loud_bots.py").write_text(loud + OWN, encoding="utf-8")
+    (tmp_path / "lines_bots.py").write_text("raise ValueError('one\\ntwo')\n", encoding="utf-8")
+    (tmp_path / "exit_bots.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     words = [sys.executable, "-m", "ggp.bots", "openspiel", "--agent"]
-    done = subprocess.run([*words, "loud_bots:make_bot"], input="quit\n", capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [*words, "loud_bots:make_bot"], input="quit\n", capture_output=True, encoding="utf-8", timeout=120
+    )
     assert done.returncode == 0 and done.stdout == "=\n\n", done
     assert "= hello" in done.stderr and "from a program" in done.stderr
     for module, reason in (("lines_bots", "ValueError: one two"), ("exit_bots", "SystemExit: 0")):

@@ -125,7 +125,9 @@ def test_without_openspiel_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 def test_an_engine_that_ends_at_its_first_option_ends_in_lines(tmp_path: Path) -> None:
     program = tmp_path / "engine"
-    program.write_text("#!/bin/sh\nread line\necho option name A type string\nexec 0<&-\necho uciok\nexit 4\n")
+    program.write_text(
+        "#!/bin/sh\nread line\necho option name A type string\nexec 0<&-\necho uciok\nexit 4\n", encoding="utf-8"
+    )
     program.chmod(0o755)
     ran = ggp("bot", "uci", "--option", "A=b", "--", str(program))
     assert ran.status == 1 and "Traceback" not in ran.err and ran.err.count("\n") < 5, ran.err
@@ -134,7 +136,7 @@ def test_an_engine_that_ends_at_its_first_option_ends_in_lines(tmp_path: Path) -
 @pytest.mark.slow
 def test_a_program_among_debian_s_games_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "mychess"
-    program.write_text("#!/bin/sh\nread line\necho id name Found\necho uciok\nread line\n")
+    program.write_text("#!/bin/sh\nread line\necho id name Found\necho uciok\nread line\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr("ggp.bots.engine_client._GAMES", str(tmp_path))
     engine = _start(["mychess"])
@@ -238,7 +240,7 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def goes(told: Path) -> list[str]:
-    return [line for line in told.read_text().splitlines() if line.startswith("go")]
+    return [line for line in told.read_text(encoding="utf-8").splitlines() if line.startswith("go")]
 
 
 @SPIEL
@@ -270,7 +272,7 @@ def test_clocks_and_limits_are_said_in_uci(told: Path) -> None:
     clocks = ["wtime 9000 btime 8000 winc 100 binc 100", "wtime 9000 btime 8000 winc 0 binc 0 movestogo 7"]
     limits = ["movetime 1000", *clocks, "movetime 2400", "nodes 500", "nodes 7"]
     assert goes(told) == [f"go {limit}" for limit in limits]
-    lines = told.read_text().splitlines()
+    lines = told.read_text(encoding="utf-8").splitlines()
     assert lines.count("ucinewgame") == 2 and lines[-1] == "quit" and "position startpos moves e2e4" in lines
 
 
@@ -360,12 +362,12 @@ def test_two_engines_play_and_it_passes_every_check(tmp_path: Path) -> None:
 @SPIEL
 @pytest.mark.slow
 def test_the_engine_ends_with_the_bot() -> None:
-    bot = subprocess.Popen(uci("--", *SMALL), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    bot = subprocess.Popen(uci("--", *SMALL), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
     assert bot.stdin and bot.stdout
     bot.stdin.write("name\n")
     bot.stdin.flush()
     assert bot.stdout.readline() == "= Small 1.0\n"
-    children = Path(f"/proc/{bot.pid}/task/{bot.pid}/children").read_text().split()
+    children = Path(f"/proc/{bot.pid}/task/{bot.pid}/children").read_text(encoding="utf-8").split()
     bot.communicate()
     assert bot.returncode == 0
     assert children and not any(_runs(int(pid)) for pid in children)
@@ -387,7 +389,7 @@ def direct_game(nodes: tuple[int, int], opening: list[str]) -> list[str]:
     import pyspiel
 
     programs = [
-        subprocess.Popen([STOCKFISH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        subprocess.Popen([STOCKFISH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", bufsize=1)
         for _ in nodes
     ]
     try:

@@ -121,7 +121,7 @@ def test_words_and_strings_are_one_to_one(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_words_are_the_same_in_another_process_for_100_000_positions(name: str) -> None:
     code = f"from tests.engines.adapters.test_openspiel import *; print(digest_of_words({name!r}, 100_000, 1))"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, encoding="utf-8") as other:
         ours = digest_of_words(name, 100_000, 1)
         said, _ = other.communicate()
     assert said.strip() == ours
@@ -317,7 +317,7 @@ def test_recorded_games_are_verified(tmp_path: Any) -> None:
     engine = ("--engine", " ".join(COMMAND))
     ran = ggp("match", *engine, "clobber", "random", "greedy:playouts=1", "--games", "4", "--record", str(record))
     assert ran.status == 0 and "rules 4" in ran.out, ran.err
-    start = json.loads(record.read_text().split("\n")[0])
+    start = json.loads(record.read_text(encoding="utf-8").split("\n")[0])
     assert start["max_plies"] == 29 and start["engine"]["program"] == "OpenSpiel"  # the most that clobber can have
     checked = ggp("verify", *engine, str(record))
     assert checked.status == 0, checked.err

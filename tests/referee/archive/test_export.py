@@ -64,7 +64,7 @@ def test_a_changed_record_is_detected(file: Path, tmp_path: Path, capsys: pytest
 
 @pytest.mark.slow
 def test_unreadable_files_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "text").write_text("hello\n")
+    (tmp_path / "text").write_text("hello\n", encoding="utf-8")
     with (tmp_path / "long").open("wb") as long:
         long.truncate(100_000_000)
     for name, reason in (
@@ -104,7 +104,7 @@ def test_go_is_exported_as_every_viewer_reads_it(tmp_path: Path, capsys: pytest.
     tree = capsys.readouterr().out
     for text in ("(;FF[4]CA[UTF-8]", "PB[black]PW[white]", "GM[1]SZ[9]KM[0.5]", "HA[3]AB[cg][gc][cc]PL[W];W["):
         assert text in tree
-    (tmp_path / "go.sgf").write_text(tree)
+    (tmp_path / "go.sgf").write_text(tree, encoding="utf-8")
     (record,) = read_records(path.read_bytes().splitlines(keepends=True))
     read, replayed = MemorySession("go"), MemorySession("go")
     read(f"loadsgf {tmp_path / 'go.sgf'}")

@@ -84,7 +84,10 @@ def test_results_are_rated_as_the_ladder_rates_them(season: Filled, tmp_path: Pa
         out = tmp_path / "results.csv"
         assert export.run_export([str(honest.path), "--format", "csv", "-o", str(out)]) == 0
         rated, shown = _json(capsys, main_rate, str(out)), _json(capsys, views.run_standings, str(honest.path))
-        assert out.read_text().startswith("first,second,result\n") and out.read_text().count("\n") == 16
+        assert (
+            out.read_text(encoding="utf-8").startswith("first,second,result\n")
+            and out.read_text(encoding="utf-8").count("\n") == 16
+        )
         for one, other in zip(rated["ratings"], shown["ratings"], strict=True):
             assert (one["name"], one["games"], one["score"]) == (other["name"], other["games"], other["score"])
             assert one["elo"] == pytest.approx(other["elo"], abs=1e-4)
@@ -112,10 +115,10 @@ def test_a_file_appears_when_it_is_complete(season: Filled, tmp_path: Path, caps
     assert export.run_export([str(season.path), "-o", str(tmp_path / "here")]) == 2
     assert "here: Is a directory" in capsys.readouterr().err
     there = tmp_path / "there.jsonl"
-    there.write_text("what I had\n")
+    there.write_text("what I had\n", encoding="utf-8")
     season.store.close()
     assert export.run_export([str(season.path), "--key", "none", "-o", str(there)]) == 2
-    assert there.read_text() == "what I had\n" and not list(tmp_path.glob("*.part"))
+    assert there.read_text(encoding="utf-8") == "what I had\n" and not list(tmp_path.glob("*.part"))
 
 
 def test_a_full_disk_is_reported(season: Filled, capsys: Capture) -> None:

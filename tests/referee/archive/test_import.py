@@ -219,7 +219,7 @@ def test_a_game_written_by_gnugo(tmp_path: Path) -> None:
     source = tmp_path / "own.sgf"
     words = [find_program("gnugo"), "--mode", "ascii", "--boardsize", "7", "--level", "1", "--seed", "1"]
     talk = "d4\ne4\npass\nundo\nc3\npass\n" + f"save {source}\nquit\n"
-    subprocess.run(words, input=talk, capture_output=True, text=True, timeout=120, check=True)
+    subprocess.run(words, input=talk, capture_output=True, encoding="utf-8", timeout=120, check=True)
     (record,) = imported(tmp_path, source.read_bytes())
     assert len(record.plies) >= 6 and "GNU Go" in record.start.referee
     script = (
@@ -228,7 +228,7 @@ def test_a_game_written_by_gnugo(tmp_path: Path) -> None:
     load = f"loadsgf {source}\nlist_stones black\nlist_stones white\n"
     boards = [
         subprocess.run(
-            [words[0], "--mode", "gtp"], input=text, capture_output=True, text=True, timeout=120, check=True
+            [words[0], "--mode", "gtp"], input=text, capture_output=True, encoding="utf-8", timeout=120, check=True
         ).stdout.split("\n\n")[-3:-1]
         for text in (script, load)
     ]
@@ -237,7 +237,7 @@ def test_a_game_written_by_gnugo(tmp_path: Path) -> None:
 
 
 def test_standard_input_and_output(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SABAKI.encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SABAKI.encode()), encoding="utf-8"))
     assert main(["-", "--quiet"]) == 0
     (record,) = read_records(capfdbinary.readouterr().out.splitlines(keepends=True))
     assert record.start.match == "game-1"
@@ -246,7 +246,7 @@ def test_standard_input_and_output(monkeypatch: pytest.MonkeyPatch, capfdbinary:
 def test_invalid_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tmp_path / "large.sgf").open("wb") as large:
         large.truncate(65 * 1024 * 1024)
-    (tmp_path / "good.sgf").write_text(SABAKI)
+    (tmp_path / "good.sgf").write_text(SABAKI, encoding="utf-8")
     for words, reason in (
         (["none.sgf"], "No such file"),
         (["."], "Is a directory"),

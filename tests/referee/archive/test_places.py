@@ -38,8 +38,12 @@ def club(played: Path, tmp_path: Path) -> Iterator[Store]:
     """`club.db`, `club.toml` and `lobby.toml`, which name it."""
     shutil.copy(played, tmp_path / "club.db")
     pools = '[pool.fast]\ngame = "yugo,size=3"\ncontrol = "20"\n'
-    (tmp_path / "club.toml").write_text(f'{pools}[bot.ann]\ncommand = "random"\n[bot.bob]\ncommand = "random"\n')
-    (tmp_path / "lobby.toml").write_text(f'name = "club"\n{pools}[lobby]\nlisten = "tcp://127.0.0.1:0"\n')
+    (tmp_path / "club.toml").write_text(
+        f'{pools}[bot.ann]\ncommand = "random"\n[bot.bob]\ncommand = "random"\n', encoding="utf-8"
+    )
+    (tmp_path / "lobby.toml").write_text(
+        f'name = "club"\n{pools}[lobby]\nlisten = "tcp://127.0.0.1:0"\n', encoding="utf-8"
+    )
     with Store.open(f"sqlite:///{tmp_path}/club.db") as store:
         yield store
 
@@ -126,7 +130,7 @@ def test_a_report_takes_a_lobbys_file(club: Store, tmp_path: Path) -> None:
     for word, name in (("lobby.toml", "club"), ("club.toml", "club")):
         out = tmp_path / f"of-{word}"
         assert report.main([str(tmp_path / word), "-o", str(out), "--quiet"]) == 0
-        assert f"<title>Ladder {name}</title>" in (out / "index.html").read_text()
+        assert f"<title>Ladder {name}</title>" in (out / "index.html").read_text(encoding="utf-8")
 
 
 # -- records that are damaged --------------------------------------------------------------------------------------
@@ -164,7 +168,7 @@ def test_intact_records_are_exported(
             found = [one.start.match for one in read_records(out.read_bytes().splitlines(keepends=True))]
             assert found == ["club-fast-1-2", "club-fast-0-1"]
         else:
-            assert out.read_text().count("(;FF[4]" if form == "sgf" else "ggp-new") == 2
+            assert out.read_text(encoding="utf-8").count("(;FF[4]" if form == "sgf" else "ggp-new") == 2
 
 
 def test_a_damaged_match_does_not_hide_the_others(

@@ -142,9 +142,9 @@ def test_a_narrow_page(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_a_picture_is_written_in_one_step(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "board.svg"
-    target.write_text("old")
+    target.write_text("old", encoding="utf-8")
     assert main([str(file), "-o", str(target)]) == 0
-    root = ElementTree.fromstring(target.read_text())
+    root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
     assert root[0].text == "yugo size=5; m-1: Zoë (black) - me\\x1b[2J (white); ply 3 of 3: black button; " + (
         "the match was not finished"
     )
@@ -152,7 +152,7 @@ def test_a_picture_is_written_in_one_step(file: Path, tmp_path: Path, capsys: py
     assert sorted(path.name for path in tmp_path.iterdir()) == ["board.svg", "games.jsonl"]
     capsys.readouterr()
     assert main([str(file), "-o", "-"]) == 0
-    assert capsys.readouterr().out == target.read_text()
+    assert capsys.readouterr().out == target.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

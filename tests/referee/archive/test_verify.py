@@ -50,7 +50,7 @@ def test_many_at_a_time_come_out_in_their_order(file: Path) -> None:
 
 def test_files_matches_and_standard_input(file: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     name = records(file)[3].start.match
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes()), encoding="utf-8"))
     assert main([str(file), f"{file}#{name}", "-", "--jobs", "2"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         f"{file}: 12 matches, 12 as recorded, 0 not",
@@ -136,7 +136,7 @@ def test_an_engine_that_always_fails_is_given_up(file: Path, capsys: Capture) ->
 
 
 def test_import_then_verify(tmp_path: Path) -> None:
-    (tmp_path / "x.sgf").write_text("(;SZ[5];B[cc];W[dd]RE[B+R])")
+    (tmp_path / "x.sgf").write_text("(;SZ[5];B[cc];W[dd]RE[B+R])", encoding="utf-8")
     ran = ggp("import", str(tmp_path / "x.sgf"), "-o", str(tmp_path / "x.jsonl"))
     assert ran.status == 0 and ran.out == ""
     ran = ggp("verify", str(tmp_path / "x.jsonl"), "--json", "--engine", f"{sys.executable} -m ggp.engines")

@@ -53,7 +53,10 @@ def nothing_left() -> Iterator[None]:
 
 
 def _children() -> set[int]:
-    return {int(word) for word in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()}
+    return {
+        int(word)
+        for word in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
+    }
 
 
 def found_in(mistake: str, only: str, patience: float) -> set[str]:

@@ -29,7 +29,7 @@ for line in sys.stdin:
 @pytest.fixture
 def stuck(tmp_path: Path) -> str:
     path = tmp_path / "stuck.py"
-    path.write_text(STUCK)
+    path.write_text(STUCK, encoding="utf-8")
     return str(path)
 
 
@@ -100,7 +100,7 @@ def test_the_echo_of_a_command_comes_before_its_output(file: Path, tmp_path: Pat
 @pytest.mark.slow
 def test_the_first_lines_of_a_flood_are_shown(tmp_path: Path) -> None:
     flood = "import sys\nfor line in sys.stdin:\n  print('junk\\n' * 150 + '=\\n', flush=True)\n"
-    (tmp_path / "flood.py").write_text(flood)
+    (tmp_path / "flood.py").write_text(flood, encoding="utf-8")
     with Terminal("console", "--", sys.executable, str(tmp_path / "flood.py"), home=tmp_path) as terminal:
         terminal.type(f"name{ENTER}")
         terminal.wait_for("lines more")

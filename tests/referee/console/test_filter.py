@@ -62,7 +62,13 @@ def test_bad_usage_is_one_line(arguments: list[str], problem: str) -> None:
 def test_commands_of_the_console_work_in_a_filter(tmp_path: Path) -> None:
     lines = ":help genmove\n!send 'name\\n3 version\\n'\n:nonsense\n:quit now\n:raw on\nname\n:svg x.svg\n:quit\nname\n"
     done = subprocess.run(
-        [*GGP, "yugo", "size=5"], input=lines, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
+        [*GGP, "yugo", "size=5"],
+        input=lines,
+        capture_output=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stdout.startswith("genmove COLOUR — choose a move for a side and play it\n")
@@ -70,7 +76,7 @@ def test_commands_of_the_console_work_in_a_filter(tmp_path: Path) -> None:
     assert "ggp console: there is no :nonsense; :help lists them\n" in done.stderr
     assert "ggp console: write :quit alone\n" in done.stderr
     assert "ggp console: > 'name\\n'\nggp console: < '= ggp-engine\\n\\n'\n" in done.stderr
-    assert (tmp_path / "x.svg").read_text().startswith("<svg")
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
     assert done.stdout.count("= ggp-engine") == 2
 
 
@@ -129,7 +135,7 @@ while True:
 
 def test_an_analysis_streams_until_the_next_line_and_blocks_nothing(tmp_path: Path) -> None:
     """It blocked until --timeout: its answer ends only when the next line comes, which waited for that."""
-    (tmp_path / "analyser.py").write_text(ANALYSER)
+    (tmp_path / "analyser.py").write_text(ANALYSER, encoding="utf-8")
     command = ["--timeout", "50", "--", sys.executable, str(tmp_path / "analyser.py")]
     said = say("kata-analyze\nname\nkata-analyze\n", *command)
     assert (said.status, said.err) == (0, "")
@@ -141,7 +147,7 @@ def test_an_analysis_streams_until_the_next_line_and_blocks_nothing(tmp_path: Pa
 
 
 def test_an_analysis_is_copied_while_it_streams(tmp_path: Path) -> None:
-    (tmp_path / "analyser.py").write_text(ANALYSER)
+    (tmp_path / "analyser.py").write_text(ANALYSER, encoding="utf-8")
     process = subprocess.Popen(
         [*GGP, "--", sys.executable, str(tmp_path / "analyser.py")],
         stdin=subprocess.PIPE,
@@ -173,13 +179,14 @@ def test_restart_says_which_command_is_not_accepted_again(tmp_path: Path) -> Non
     (tmp_path / "once.py").write_text(
         "import os, sys\nfor line in sys.stdin:\n"
         "  new = not os.path.exists('seen')\n  open('seen', 'w').close()\n"
-        "  print('=\\n' if new or 'play' not in line else '? no\\n', flush=True)\n"
+        "  print('=\\n' if new or 'play' not in line else '? no\\n', flush=True)\n",
+        encoding="utf-8",
     )
     done = subprocess.run(
         [*GGP, "--", sys.executable, "once.py"],
         input="play b C3\n:restart\n",
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         cwd=tmp_path,
         timeout=120,
         check=False,
@@ -196,7 +203,7 @@ def test_restart_continues_after_a_fault() -> None:
 
 def test_sequences_for_a_terminal_are_shown_escaped_but_pass_through_a_pipe(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
-    bad.write_text("import sys\nfor line in sys.stdin:\n  print('= \\x1b[2Jx\\n', flush=True)\n")
+    bad.write_text("import sys\nfor line in sys.stdin:\n  print('= \\x1b[2Jx\\n', flush=True)\n", encoding="utf-8")
     said = say("name\nname\n:raw on\nname\n", "--", sys.executable, str(bad))
     assert said.out == "= \x1b[2Jx\n\n" * 2 + "raw bytes are shown\n" + "= \x1b[2Jx\n\n"
     assert "\x1b" not in said.err and "\\x1b[2Jx" in said.err
@@ -215,7 +222,13 @@ def test_a_closed_pipe_ends_the_console() -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [*GGP, "go"], input="name\n" * 50, stdout=write, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+        [*GGP, "go"],
+        input="name\n" * 50,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")

@@ -73,13 +73,13 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def slow(tmp_path: Path) -> str:
-    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
     return f"slow={sys.executable} {tmp_path / 'slow.py'}"
 
 
 def console(*arguments: str, typed: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "ggp.referee.cli", "console", *arguments]
-    return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(command, input=typed, capture_output=True, encoding="utf-8", timeout=180, check=False)
 
 
 @pytest.mark.slow
@@ -272,7 +272,7 @@ def test_a_caption_without_room_is_left_to_the_notes() -> None:
 @pytest.mark.slow
 def test_a_match_that_is_being_played(tmp_path: Path) -> None:
     path, gate, script = tmp_path / "games.jsonl", tmp_path / "go", tmp_path / "held.py"
-    script.write_text(HELD.format(str(gate)))
+    script.write_text(HELD.format(str(gate)), encoding="utf-8")
     series = ("--games", "1", "--time", "600", "--record", str(path), "--quiet")
     match = Ggp("match", "yugo,size=3", f"held={sys.executable} {script}", "random", *series)
     wait_until(lambda: bool(running(str(path))))
@@ -305,7 +305,7 @@ def test_a_ladder_that_is_being_played(tmp_path: Path, slow: str) -> None:
     _, _, command = slow.partition("=")
     bots = f'[bot.slow]\ncommand = "{command}"\n[bot.random]\ncommand = "random"\n'
     ladder = tmp_path / "ladder.toml"
-    ladder.write_text(f'[pool.a]\ngame = "yugo"\ncontrol = "20"\noptions = {{ size = 3 }}\n{bots}')
+    ladder.write_text(f'[pool.a]\ngame = "yugo"\ncontrol = "20"\noptions = {{ size = 3 }}\n{bots}', encoding="utf-8")
     base = live_base(f"sqlite:///{tmp_path}/ladder.db")
     run = Ggp("ladder", "run", str(ladder), "--jobs", "1", "--quiet")
     wait_until(lambda: any(head.ply for head in running(base)))
@@ -331,7 +331,7 @@ def test_the_first_match_of_a_pair_is_followed_to_its_end(tmp_path: Path, slow: 
     _, _, command = slow.partition("=")
     bots = f'[bot.slow]\ncommand = "{command}"\n[bot.random]\ncommand = "random"\n'
     ladder = tmp_path / "ladder.toml"
-    ladder.write_text(f'[pool.a]\ngame = "yugo"\ncontrol = "20"\noptions = {{ size = 3 }}\n{bots}')
+    ladder.write_text(f'[pool.a]\ngame = "yugo"\ncontrol = "20"\noptions = {{ size = 3 }}\n{bots}', encoding="utf-8")
     base = live_base(f"sqlite:///{tmp_path}/ladder.db")
     run = Ggp("ladder", "run", str(ladder), "--jobs", "1", "--games", "2", "--quiet")
     wait_until(lambda: any(head.ply for head in running(base)))

@@ -229,8 +229,8 @@ def test_history_lasts_and_needs_no_folder(tmp_path: Path) -> None:
             terminal.wait_for("= ")
             terminal.type(CTRL_D)
             assert terminal.end() == 0
-    assert history.read_text() == "name\nversion\n" and history.stat().st_mode & 0o777 == 0o600
-    history.write_text("".join(f"line {number}\n" for number in range(3000)) + "name\nversion\n")
+    assert history.read_text(encoding="utf-8") == "name\nversion\n" and history.stat().st_mode & 0o777 == 0o600
+    history.write_text("".join(f"line {number}\n" for number in range(3000)) + "name\nversion\n", encoding="utf-8")
     with Terminal("console", home=tmp_path) as terminal:
         terminal.wait_for(">")
         terminal.type(f"{UP}{UP}")
@@ -239,9 +239,9 @@ def test_history_lasts_and_needs_no_folder(tmp_path: Path) -> None:
         terminal.wait_for("= ggp-engine")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
-    assert len(history.read_text().splitlines()) == 2001
+    assert len(history.read_text(encoding="utf-8").splitlines()) == 2001
     blocked = tmp_path / "file"
-    blocked.write_text("")
+    blocked.write_text("", encoding="utf-8")
     with Terminal("console", home=tmp_path, environment={"XDG_STATE_HOME": str(blocked)}) as terminal:
         terminal.wait_for(">")
         terminal.type(f"name{ENTER}")
@@ -289,7 +289,7 @@ def test_a_plain_terminal_leaves_a_silent_peer_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
 def test_an_analysis_streams_while_a_line_is_typed(term: str, tmp_path: Path) -> None:
-    (tmp_path / "analyser.py").write_text(ANALYSER)
+    (tmp_path / "analyser.py").write_text(ANALYSER, encoding="utf-8")
     words = ("console", "--", sys.executable, str(tmp_path / "analyser.py"))
     with Terminal(*words, home=tmp_path, environment={"TERM": term}) as terminal:
         terminal.expect("commands.")
@@ -309,7 +309,8 @@ def test_no_sequence_of_a_peer_reaches_the_terminal(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(
         "import sys\nfor line in sys.stdin:\n  print('= \\x1b]0;evil\\x07\\x1b[2J\\u202e\\n', flush=True)\n"
-        "  print('\\x1b[2Jworse', file=sys.stderr, flush=True)\n"
+        "  print('\\x1b[2Jworse', file=sys.stderr, flush=True)\n",
+        encoding="utf-8",
     )
     for term in ("xterm", "dumb"):
         with Terminal("console", "--", sys.executable, str(bad), home=tmp_path, environment={"TERM": term}) as terminal:
@@ -339,5 +340,5 @@ def test_the_dialogue_is_saved_as_a_transcript(tmp_path: Path) -> None:
         terminal.wait_for("t.tst written: 3 commands")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
-    script = parse((tmp_path / "t.tst").read_text())
+    script = parse((tmp_path / "t.tst").read_text(encoding="utf-8"))
     assert [step.command for step in script.steps] == ["1 ggp-new yugo size=5", "2 ggp-play black C3", "3 foo"]

@@ -57,7 +57,8 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
     path = tmp_path / "go.sgf"
     path.write_text(
         "(;FF[4]GM[1]SZ[9]KM[6.5]PB[Ann]PW[Bob]RE[B+R]C[hello]"
-        "(;B[ee]C[tengen](;W[cc])(;W[gg];B[]))(;B[dd]N[no comment]))"
+        "(;B[ee]C[tengen](;W[cc])(;W[gg];B[]))(;B[dd]N[no comment]))",
+        encoding="utf-8",
     )
     tree = opened(path, "@1")
     assert [f"{node.name} {node.colour} {node.move} {node.comment}".strip() for node in tree.walk()] == [
@@ -71,7 +72,7 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
     assert tree.options == {"size": "9", "komi": "6.5", "ko": "simple"}
     target = open_tree(f"{path}@1", ("greedy",), (), "", Timeouts()).target
     assert target.then == ("ggp-play black E5",) and [bot.name for bot in target.bots] == ["greedy"]
-    path.write_text("(;SZ[9];B[aa])(;GN[b]SZ[5];B[bb])")
+    path.write_text("(;SZ[9];B[aa])(;GN[b]SZ[5];B[bb])", encoding="utf-8")
     assert opened(path, "#2").options["size"] == "5" and opened(path).options["size"] == "9"
 
 
@@ -95,7 +96,7 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
 )
 def test_files_that_hold_no_tree(text: str, place: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.sgf"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(click.ClickException) as failed:
         opened(path, place)
     assert reason in failed.value.format_message() and "\n" not in failed.value.format_message()
@@ -104,14 +105,14 @@ def test_files_that_hold_no_tree(text: str, place: str, reason: str, tmp_path: P
 @pytest.mark.slow
 def test_a_move_that_the_engine_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.sgf"
-    path.write_text("(;SZ[9];B[aa](;W[aa])(;W[bb]))")
+    path.write_text("(;SZ[9];B[aa](;W[aa])(;W[bb]))", encoding="utf-8")
     assert main(["--match", str(path)]) == 2
     assert "ggp-play white A9: illegal move" in capsys.readouterr().err
     ran = subprocess.run(
         [sys.executable, "-m", "ggp.referee.cli", "console", "--match", f"{path}@1"],
         input=":forward\n:goto 2a\n:save x.jsonl main\n",
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
         cwd=tmp_path,

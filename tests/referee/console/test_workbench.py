@@ -47,7 +47,7 @@ THREE = "ggp-new yugo size=3 komi=7 handicap=0 agreement=off"
 @pytest.fixture
 def tiny(tmp_path: Path) -> str:
     """The command line of the small bot."""
-    (tmp_path / "tiny.py").write_text(BOT)
+    (tmp_path / "tiny.py").write_text(BOT, encoding="utf-8")
     return f"{sys.executable} {tmp_path / 'tiny.py'}"
 
 

@@ -17,7 +17,7 @@ def _hangs(terminal: Terminal) -> bool:
 
 
 def test_a_session(tmp_path: Path) -> None:
-    (tmp_path / "tiny.py").write_text(BOT)
+    (tmp_path / "tiny.py").write_text(BOT, encoding="utf-8")
     tiny = f"{sys.executable} {tmp_path / 'tiny.py'}"
     words = ("console", "yugo", "size=5", "greedy:playouts=5", f"tiny={tiny} B2", f"hung={tiny} hang")
     with Terminal(*words, home=tmp_path, columns=120, rows=60) as terminal:

@@ -65,10 +65,10 @@ def test_a_ladder_is_inspected_paused_and_ended(referee: tuple[Referee, Client, 
     assert "suspended" not in client.ask("ggp-bots") and "no bot b" in client.refused("ggp-readmit b")
     # The file is read again.
     client.ask("ggp-reload")
-    text = file.read_text()
-    file.write_text("nonsense")
+    text = file.read_text(encoding="utf-8")
+    file.write_text("nonsense", encoding="utf-8")
     assert "ladder.toml" in client.refused("ggp-reload")
-    file.write_text(text.replace("random:seed=3", "random:seed=4"))
+    file.write_text(text.replace("random:seed=3", "random:seed=4"), encoding="utf-8")
     client.ask("ggp-reload")
     # It goes on, and ggp-wait is answered.
     change = client.facts("ggp-ladder")["change"]

@@ -103,5 +103,5 @@ def test_it_needs_little_time_of_a_processor() -> None:
     code = "import resource, sys; from ggp.referee.cli import main; main(['doctor', '--quiet']); " + (
         "print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert float(ran.stdout.splitlines()[-1]) < 2.0

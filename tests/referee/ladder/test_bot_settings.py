@@ -33,21 +33,21 @@ def by_words(folder: Path, command: str, words: str) -> BotSpec:
 def by_ladder(folder: Path, command: str, toml: str) -> BotSpec:
     file = folder / "club.toml"
     pool = '[pool.main]\ngame = "go,size=9"\ncontrol = "10"\n'
-    file.write_text(f'{pool}[bot.a]\ncommand = "{command}"\n{toml}\n[bot.b]\ncommand = "random"\n')
+    file.write_text(f'{pool}[bot.a]\ncommand = "{command}"\n{toml}\n[bot.b]\ncommand = "random"\n', encoding="utf-8")
     return read_ladder(file).bots[0].start
 
 
 def by_lobby(folder: Path, command: str, toml: str) -> BotSpec:
     file = folder / "club.toml"
     pool = '[pool.main]\ngame = "go,size=9"\ncontrol = "10"\n'
-    file.write_text(f'[lobby]\nkeys = false\n{pool}[bot.a]\ncommand = "{command}"\n{toml}\n')
+    file.write_text(f'[lobby]\nkeys = false\n{pool}[bot.a]\ncommand = "{command}"\n{toml}\n', encoding="utf-8")
     return read_lobby(file).local[0].entrant.start
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / SCRIPT).write_text("pass")
+    (tmp_path / SCRIPT).write_text("pass", encoding="utf-8")
     (tmp_path / "nets").mkdir()
     return tmp_path
 

@@ -16,7 +16,7 @@ from tests.support.ladders import FILE, PAIR, POOL, write, wrong
 
 def program(folder: Path, name: str, text: str = "#!/bin/sh\n") -> Path:
     path = folder / name
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
     return path
 
@@ -106,7 +106,7 @@ def test_paths_are_seen_from_the_folder_of_the_file(tmp_path: Path, monkeypatch:
     (folder / "nets").mkdir(parents=True)
     program(folder, "bot")
     for name in ("bot.py", "nets/big", "gtp"):
-        (folder / name).write_text("pass")
+        (folder / name).write_text("pass", encoding="utf-8")
     text = POOL + (
         '[bot.a]\ncommand = "./bot --net nets/big --mode gtp --other no.such"\n[bot.b]\ncommand = "python3 bot.py x"\n'
         '[bot.c]\ncommand = "./bot --net=nets/big"\n'
@@ -125,7 +125,7 @@ def test_paths_are_seen_from_the_folder_of_the_file(tmp_path: Path, monkeypatch:
 
 def test_the_name_of_a_ladder_comes_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "Vom Käse: ein Turnier.toml"
-    path.write_text(FILE)
+    path.write_text(FILE, encoding="utf-8")
     ladder = read_ladder(path)
     assert ladder.name == "Vom-K-se-ein-Turnier" and ladder.store.endswith("/Vom-K-se-ein-Turnier.db")
 

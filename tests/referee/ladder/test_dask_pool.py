@@ -149,7 +149,7 @@ def test_a_worker_that_has_to_end_gives_its_chunk_back(scheduler: DaskCluster) -
 
 def test_a_worker_without_work_lets_its_bots_go(scheduler: DaskCluster) -> None:
     hasty = scheduler.place / "hasty.py"
-    hasty.write_text("from ggp.referee.ladder import dask_pool\ndask_pool._IDLE = 0.2\n")
+    hasty.write_text("from ggp.referee.ladder import dask_pool\ndask_pool._IDLE = 0.2\n", encoding="utf-8")
     setup = make_setup("yugo,size=4", "random", "random", time="none")
     with scheduler.alone() as dask:
         dask.add_worker("--preload", str(hasty))

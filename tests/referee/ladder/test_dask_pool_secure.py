@@ -25,7 +25,7 @@ PAGE = ROOT / "docs/how-to/run-a-cluster.md"
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A scheduler and a worker that both want a certificate, which is made by the page's command."""
     place = tmp_path_factory.mktemp("tls")
-    (command,) = re.findall(r"^openssl .*$", PAGE.read_text().replace("\\\n", " "), re.MULTILINE)
+    (command,) = re.findall(r"^openssl .*$", PAGE.read_text(encoding="utf-8").replace("\\\n", " "), re.MULTILINE)
     subprocess.run(shlex.split(command), cwd=place, check=True, capture_output=True)
     words = ["--tls-ca-file", "cluster.pem", "--tls-cert", "cluster.pem", "--tls-key", "cluster.key"]
     with DaskCluster(place, *words, protocol="tls") as dask:
@@ -74,5 +74,5 @@ def clients() -> list[object]:
 
 def _settings(place: Path) -> dict[str, str]:
     """What the variables that the page exports mean to Dask, with its file names taken from here."""
-    said = re.findall(r"^export DASK_(\w+)=(\S+)$", PAGE.read_text(), re.MULTILINE)
+    said = re.findall(r"^export DASK_(\w+)=(\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     return {name.lower().replace("__", "."): value.replace("$PWD", str(place)) for name, value in said}

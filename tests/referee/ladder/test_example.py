@@ -79,8 +79,8 @@ def test_every_example_in_the_comments_can_be_read(
     for number in live:
         changed = [EXAMPLE.sub("", block) if at == number else block for at, block in enumerate(blocks)]
         assert not EXAMPLE.search(changed[number])
-        path.write_text("\n\n".join(changed))
-        assert tomllib.loads(path.read_text()) != tomllib.loads(text)
+        path.write_text("\n\n".join(changed), encoding="utf-8")
+        assert tomllib.loads(path.read_text(encoding="utf-8")) != tomllib.loads(text)
         checked(path)
 
 
@@ -97,12 +97,12 @@ def test_the_examples_show_what_most_files_say() -> None:
 @pytest.mark.slow
 def test_it_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.toml"
-    path.write_text("mine")
+    path.write_text("mine", encoding="utf-8")
     assert main([str(path)]) == 2
     assert "exists: name another file, or add --force" in capsys.readouterr().err
-    assert path.read_text() == "mine"
+    assert path.read_text(encoding="utf-8") == "mine"
     assert main([str(path), "--force"]) == 0
-    assert path.read_text() == example(str(path))
+    assert path.read_text(encoding="utf-8") == example(str(path))
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_names_of_files_are_quoted_in_commands(tmp_path: Path, capsys: pytest.Ca
     for name, said in {"my ladder.toml": "run '{}/my ladder.toml'", "a\nb.toml": "run FILE"}.items():
         assert main([str(tmp_path / name)]) == 0
         assert said.format(tmp_path) in capsys.readouterr().out
-        assert said.format(tmp_path) in (tmp_path / name).read_text()
+        assert said.format(tmp_path) in (tmp_path / name).read_text(encoding="utf-8")
         checked(tmp_path / name)
 
 

@@ -136,7 +136,7 @@ def test_a_bot_joins_while_it_runs_and_a_broken_file_changes_nothing(tmp_path: P
     file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
     wait_until(lambda: stored(file) > 20)
-    file.write_text(file.read_text() + "\n[bot.d]\ncomand = 'random'\n")
+    file.write_text(file.read_text(encoding="utf-8") + "\n[bot.d]\ncomand = 'random'\n", encoding="utf-8")
     line = first_line(running, "going on as before")
     assert "bot.d.comand" in line and "did you mean command?" in line
     seen = stored(file)
@@ -155,14 +155,14 @@ def test_a_bot_joins_while_it_runs_and_a_broken_file_changes_nothing(tmp_path: P
 
 def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
-    script.write_text("from ggp.bots.random import main\nmain(['seed=5'])\n")
+    script.write_text("from ggp.bots.random import main\nmain(['seed=5'])\n", encoding="utf-8")
     file = write_ladder(tmp_path, *BOTS, f"python3 {script}")
     import sys
 
-    file.write_text(file.read_text().replace('"python3 ', f'"{sys.executable} '))
+    file.write_text(file.read_text(encoding="utf-8").replace('"python3 ', f'"{sys.executable} '), encoding="utf-8")
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
     wait_until(lambda: _games_of(file, "d") > 4)
-    script.write_text("from ggp.bots.random import main\nmain(['seed=6'])\n")
+    script.write_text("from ggp.bots.random import main\nmain(['seed=6'])\n", encoding="utf-8")
     wait_until(lambda: len(_versions(file, "d")) == 2 and _games_of(file, "d") > 4)
     running.process.send_signal(signal.SIGINT)
     assert running.wait().status == 130
@@ -257,10 +257,11 @@ def test_what_bots_write_to_stderr_is_kept_where_it_is_asked_for(tmp_path: Path)
     file = tmp_path / "club.toml"
     file.write_text(
         '[pool.small]\ngame = "yugo,size=3"\ncontrol = "60"\n'
-        '[bot.crash]\ncommand = "chaos:fault=complain,move=1"\n[bot.honest]\ncommand = "random"\n'
+        '[bot.crash]\ncommand = "chaos:fault=complain,move=1"\n[bot.honest]\ncommand = "random"\n',
+        encoding="utf-8",
     )
     run(file, "--games", "4", "--log-stderr", str(tmp_path / "logs"))
-    kept = (tmp_path / "logs" / "crash.log").read_text()
+    kept = (tmp_path / "logs" / "crash.log").read_text(encoding="utf-8")
     with open_store(file) as store:
         assert all(f"-- match {row.key}" in kept for row in store.games())
 
@@ -343,7 +344,7 @@ def _pids(running: Ggp) -> list[str]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == running.process.pid:
+            if int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]) == running.process.pid:
                 found.append(folder.name)
         except OSError:
             continue

@@ -49,7 +49,7 @@ def test_pools_are_filled_in(tmp_path: Path) -> None:
 def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
     (tmp_path / "starts").mkdir()
     engine = tmp_path / "engine"
-    engine.write_text(COUNTED.format(python=sys.executable, folder=str(tmp_path / "starts")))
+    engine.write_text(COUNTED.format(python=sys.executable, folder=str(tmp_path / "starts")), encoding="utf-8")
     engine.chmod(0o755)
     more = "".join(f'[pool.p{size}]\ngame = "yugo,size={size}"\n' for size in range(3, 7))
     ladder, _ = prepare_pools(read_ladder(write(tmp_path, 'engine = "./engine"\n' + FILE + more)))

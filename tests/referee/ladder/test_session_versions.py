@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "one"
     folder.mkdir()
     for name, text in {"bot.py": "pass", "net.bin": "0", "bot": "#!/bin/sh", "level": "unread"}.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "bot").chmod(0o755)
     return folder
 
@@ -51,19 +51,19 @@ def test_the_key_of_a_model_is_not_in_a_version(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["bot.py", "net.bin"])
 def test_a_file_among_the_words_changes_the_version(folder: Path, name: str) -> None:
     before = version(folder, SCRIPT)
-    (folder / name).write_text("2")
+    (folder / name).write_text("2", encoding="utf-8")
     assert version(folder, SCRIPT) != before
 
 
 def test_the_program_changes_the_version(folder: Path) -> None:
     before = version(folder, 'command = "./bot x"')
-    (folder / "bot").write_text("#!/bin/sh\n")
+    (folder / "bot").write_text("#!/bin/sh\n", encoding="utf-8")
     assert version(folder, 'command = "./bot x"') != before
 
 
 def test_what_is_not_read_does_not_change_the_version(folder: Path) -> None:
     before = version(folder, SCRIPT)
-    (folder / "level").write_text("a file that is called as one of the words")
+    (folder / "level").write_text("a file that is called as one of the words", encoding="utf-8")
     (folder / "more").touch()
     os.utime(folder / "bot.py", (1, 1))
     for said in ("memory = 100", "cores = 2", "restart = true", "anchor = 5", 'parent = "other"', 'pools = ["small"]'):
@@ -119,7 +119,7 @@ def test_built_in_bots_are_what_their_source_is(folder: Path, monkeypatch: pytes
     bots = copy_of_bots(folder)
     monkeypatch.syspath_prepend(str(folder))
     assert version(folder, 'command = "greedy"') == before, "a copy is the same"
-    with (bots / "greedy.py").open("a") as source:
+    with (bots / "greedy.py").open("a", encoding="utf-8") as source:
         source.write("# changed\n")
     assert version(folder, 'command = "greedy"') != before
 
@@ -129,7 +129,7 @@ def test_a_snapshot_looks_once_and_another_looks_again(folder: Path) -> None:
     look = Snapshot()
     before = look.version_of(start)
     assert before == version_of(start) == start.version
-    (folder / "bot.py").write_text("changed")
+    (folder / "bot.py").write_text("changed", encoding="utf-8")
     assert look.version_of(start) == before != version_of(start) == Snapshot().version_of(start)
 
 
@@ -142,15 +142,15 @@ def test_a_change_is_noticed_once(folder: Path) -> None:
     watched.follow(read_ladder(path))
     assert not watched.changed()
     for name in ("club.toml", "bot.py", "net.bin", "bot"):
-        with (folder / name).open("a") as file:
+        with (folder / name).open("a", encoding="utf-8") as file:
             file.write("\n")
         assert watched.changed(), name
         assert not watched.changed(), name
-    (folder / "level").write_text("not read by the bot")
+    (folder / "level").write_text("not read by the bot", encoding="utf-8")
     assert not watched.changed()
     (folder / "bot.py").unlink()
     assert watched.changed() and not watched.changed()
-    (folder / "bot.py").write_text("pass")
+    (folder / "bot.py").write_text("pass", encoding="utf-8")
     assert watched.changed() and not watched.changed()
 
 
@@ -167,13 +167,13 @@ def test_a_file_that_is_replaced_is_noticed(folder: Path) -> None:
 def test_the_programs_of_new_bots_are_followed(folder: Path) -> None:
     path = write(folder, POOL + '[bot.a]\ncommand = "greedy"\n[bot.b]\ncommand = "random"\n')
     watched = Watched(path, read_ladder(path))
-    (folder / "bot").write_text("#!/bin/sh\n# not entered yet\n")
+    (folder / "bot").write_text("#!/bin/sh\n# not entered yet\n", encoding="utf-8")
     assert not watched.changed()
-    with path.open("a") as file:
+    with path.open("a", encoding="utf-8") as file:
         file.write('[bot.c]\ncommand = "./bot"\n')
     assert watched.changed()
     watched.follow(read_ladder(path))
-    (folder / "bot").write_text("#!/bin/sh\n# entered\n")
+    (folder / "bot").write_text("#!/bin/sh\n# entered\n", encoding="utf-8")
     assert watched.changed()
 
 
@@ -181,12 +181,12 @@ def test_no_change_is_missed_between_reading_and_watching(folder: Path) -> None:
     path = write(folder, POOL + f'[bot.a]\n{SCRIPT}\n[bot.b]\ncommand = "random"\n')
     watched = Watched(path)
     ladder = read_ladder(path)
-    (folder / "bot.py").write_text("changed after it was read")
+    (folder / "bot.py").write_text("changed after it was read", encoding="utf-8")
     watched.follow(ladder)
     assert watched.changed() and not watched.changed()
     watched = Watched(path)
     ladder = read_ladder(path)
-    path.write_text(path.read_text() + "\n")
+    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     watched.follow(ladder)
     assert watched.changed()
     (folder / "bot.py").unlink()
@@ -199,6 +199,6 @@ def test_the_source_of_built_in_bots_is_watched(folder: Path, monkeypatch: pytes
     monkeypatch.syspath_prepend(str(folder))
     path = write(folder, POOL + '[bot.a]\ncommand = "greedy"\n[bot.b]\ncommand = "random"\n')
     watched = Watched(path, read_ladder(path))
-    with (bots / "sdk.py").open("a") as source:
+    with (bots / "sdk.py").open("a", encoding="utf-8") as source:
         source.write("\n")
     assert watched.changed()

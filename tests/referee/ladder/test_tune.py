@@ -68,13 +68,13 @@ def test_parameters_in_options_and_environment(tmp_path: Path) -> None:
 
 def test_a_program_that_changed_is_refused(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
-    script.write_text("1")
+    script.write_text("1", encoding="utf-8")
     ladder = read_ladder(write(tmp_path, TUNE + PARAM + POOL + '[bot.mine]\ncommand = "python3 bot.py {x}"\n'))
     assert ladder.template is not None and ladder.format.plan is not None
     bots = TunedBots(ladder.template, ladder.format.plan)
     before = bots.spec("plus", (7.0,))
     assert before.version == version_of(before)
-    script.write_text("2!")
+    script.write_text("2!", encoding="utf-8")
     after = bots.spec("plus", (7.0,))
     assert after.version != version_of(after)
 
@@ -269,13 +269,14 @@ for line in sys.stdin:
 
 def write_tune(folder: Path, iterations: int = 24, broken: float = 1e9, form: str = "") -> Path:
     """A tune of the simulated bot on Go, where both may pass."""
-    (folder / "bot.py").write_text(SIMULATED.format(broken=broken))
+    (folder / "bot.py").write_text(SIMULATED.format(broken=broken), encoding="utf-8")
     file = folder / "tune.toml"
     file.write_text(
         f'{TUNE}iterations = {iterations}\npreset = "big"\npairs = 20\n{form}\n{PARAM}'
         "[budget]\nquit = 0.2\ngrace = 0.2\n"
         '[pool.main]\ngame = "go,size=5"\ncontrol = "none"\n'
-        '[bot.mine]\ncommand = "python3 -S bot.py {x}"\n'
+        '[bot.mine]\ncommand = "python3 -S bot.py {x}"\n',
+        encoding="utf-8",
     )
     return file
 
@@ -294,7 +295,7 @@ def test_a_tune_of_real_bots(tmp_path: Path) -> None:
     assert 3 < x["tuned"] < 10 and abs(x["tuned"] - 6) <= x["half"]
     assert ran.json["history"][0]["values"] == {"x": 2} and ran.json["history"][-1]["iterations"] == 80
     assert ran.json["command"].startswith("python3 -S bot.py ") and not ran.json["faults"]
-    assert "<svg" in (tmp_path / "plot.svg").read_text()
+    assert "<svg" in (tmp_path / "plot.svg").read_text(encoding="utf-8")
     check_whole(file)
     shown = ggp("tune", str(file), "--show", "--json")
     assert shown.status == 0 and shown.json["parameters"] == ran.json["parameters"]
@@ -391,7 +392,8 @@ def test_a_constant_of_mcts(tmp_path: Path) -> None:
         f'{TUNE}iterations = 40\nrate = 1.0\npreset = "big"\npairs = 20\n'
         "[param.playouts]\nstart = 20\nmin = 2\nmax = 200\nstep = 15\ninteger = true\n"
         '[pool.main]\ngame = "yugo,size=4"\ncontrol = "none"\nopenings = 1\n'
-        '[bot.mcts]\ncommand = "mcts:playouts={playouts}"\n'
+        '[bot.mcts]\ncommand = "mcts:playouts={playouts}"\n',
+        encoding="utf-8",
     )
     ran = tuned(file)
     assert ran.status == 0, ran.err

@@ -94,7 +94,7 @@ def test_a_stored_fit_is_shown_as_it_is(season: Filled, capsys: Capture) -> None
         f"status = run_standings([{str(season.path)!r}, '--json'])\n"
         "assert 'numpy' not in sys.modules and 'rich' not in sys.modules; sys.exit(status)"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
     fit = season.store.fit(id)
     assert fit is not None
     assert [line["elo"] for line in json.loads(ran.stdout)["ratings"]] == [row.elo for row in fit.rows]
@@ -183,7 +183,9 @@ def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
         f"from ggp.referee.ladder.views import run_crosstable; raise SystemExit(run_crosstable([{str(season.path)!r}]))"
     )
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "50", "TERM": "xterm"}
-    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
+    )
     assert "columns 1 to 2 of 4: a wider window shows more; all with --csv" in ran.stdout
     assert "│" in ran.stdout and "\x1b[3" not in ran.stdout
     frame = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()[1:-2]
@@ -198,7 +200,7 @@ def test_standings_lose_their_frame_before_their_cells_are_broken(season: Filled
     )
     for columns, framed in (("140", True), ("90", False)):
         environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": columns, "TERM": "xterm"}
-        ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8")
         lines = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()
         assert any("│" in line for line in lines) == framed
         (line,) = [line for line in lines if "ann" in line]
@@ -227,13 +229,16 @@ def test_a_ladder_is_named_by_its_file_its_store_or_a_url(
 ) -> None:
     """Its bots need not be there."""
     file = tmp_path / "club.toml"
-    file.write_text('[pool.fast]\ngame = "yugo"\n[bot.a]\ncommand = "./nowhere"\n[bot.b]\ncommand = "no-such-bot"\n')
+    file.write_text(
+        '[pool.fast]\ngame = "yugo"\n[bot.a]\ncommand = "./nowhere"\n[bot.b]\ncommand = "no-such-bot"\n',
+        encoding="utf-8",
+    )
     monkeypatch.chdir(tmp_path)
     said = set()
     for words in ([str(file)], ["club.toml"], ["club.db"], [season.url]):
         assert views.run_standings(words) == 0
         said.add(capsys.readouterr().out)
-    (tmp_path / "ladder.toml").write_text('store = "club.db"\n' + file.read_text())
+    (tmp_path / "ladder.toml").write_text('store = "club.db"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
     assert views.run_standings([]) == 0
     said.add(capsys.readouterr().out)
     assert len(said) == 1
@@ -277,8 +282,8 @@ def test_bad_input_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capture,
 ) -> None:
-    (tmp_path / "bad.toml").write_text("this is no file\n")
-    (tmp_path / "new.toml").write_text('[pool.fast]\ngame = "yugo"\n')
+    (tmp_path / "bad.toml").write_text("this is no file\n", encoding="utf-8")
+    (tmp_path / "new.toml").write_text('[pool.fast]\ngame = "yugo"\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     name, *rest = words
@@ -320,7 +325,9 @@ def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken
         f"from ggp.referee.ladder.views import run_standings; raise SystemExit(run_standings([{str(season.path)!r}]))"
     )
     environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(columns), "TERM": "xterm"}
-    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
+    )
     lines = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("#"))
     head, ann, bob = lines[at : at + 3]
@@ -345,7 +352,7 @@ game = "yugo"
 def test_a_ladder_is_looked_at_while_its_file_is_edited(season: Filled, capsys: Capture, text: str) -> None:
     """What was read before is in the store, and the file still says where that is."""
     file = season.path.with_suffix(".toml")
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     for name in ("events", "standings"):
         assert VIEWS[name]([str(file)]) == 0
         said = capsys.readouterr()
@@ -357,11 +364,11 @@ def test_a_ladder_is_looked_at_while_its_file_is_edited(season: Filled, capsys: 
         (bot_and_pair.run_pair, ["ann", "bob", str(file)]),
     ):
         assert main(words) == 0 and "showing the store that the file names" in capsys.readouterr().err
-    assert "<title>Ladder club</title>" in (site / "index.html").read_text()
+    assert "<title>Ladder club</title>" in (site / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_store_that_is_being_edited_is_not_guessed(season: Filled, capsys: Capture) -> None:
     file = season.path.with_suffix(".toml")
-    file.write_text('name = "club"\nstore = "clu\n')
+    file.write_text('name = "club"\nstore = "clu\n', encoding="utf-8")
     assert VIEWS["events"]([str(file)]) == 2
     assert "this is no TOML" in capsys.readouterr().err

@@ -173,7 +173,7 @@ def two_versions(folder: Path, *results: tuple[int, tuple[tuple[int, str], tuple
             for _ in range(count):
                 filled.meet("new", "old", *endings)
     file = folder / "test.toml"
-    file.write_text(TEST)
+    file.write_text(TEST, encoding="utf-8")
     return str(file)
 
 

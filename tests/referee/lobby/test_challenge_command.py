@@ -70,7 +70,7 @@ def test_a_challenge_is_played_end_to_end_and_changes_no_standings(
 
     assert "small/unrated" in said("games") and "small/unrated" not in said("standings")
     assert said("export", "--format", "csv").count("\n") == 1 + number, "unrated games are not among the results"
-    (tmp_path / "game.jsonl").write_text(said("export", "--key", games[0].key))
+    (tmp_path / "game.jsonl").write_text(said("export", "--key", games[0].key), encoding="utf-8")
     assert verify([str(tmp_path / "game.jsonl")]) == 0
 
 

@@ -39,7 +39,7 @@ def test_connected_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> N
     with change(tmp_path / "keys.json") as write:
         write(book)
     file = lobby_file(tmp_path)
-    file.write_text(file.read_text().replace("keys = false", "keys = true"))
+    file.write_text(file.read_text(encoding="utf-8").replace("keys = false", "keys = true"), encoding="utf-8")
     server = LobbyProcess(file)
     random = connect(tmp_path, server.url, "a", server_pair, *BOTS, "random")
     greedy = connect(tmp_path, server.url, "b", server_pair, *BOTS, "greedy", "playouts=2")
@@ -70,13 +70,13 @@ def test_a_strict_bot_is_stopped_while_it_has_nothing_to_answer() -> None:
     bot = BotProcess((*BOTS, "random"), Timeouts(), sandbox=Sandbox("strict"))
     try:
         state = next(path for path in freezers(bot) if path.exists())
-        assert state.read_text() not in RUNS
+        assert state.read_text(encoding="utf-8") not in RUNS
         for command in (b"name\n", b"version\n"):
             bot.write(command)
-        assert state.read_text() in RUNS
+        assert state.read_text(encoding="utf-8") in RUNS
         answers = list[bytes]()
         wait_until(lambda: answers.extend(bot.read()) or len(answers) == 2, 60)  # type: ignore[func-returns-value]
-        wait_until(lambda: state.read_text() not in RUNS, 60)
+        wait_until(lambda: state.read_text(encoding="utf-8") not in RUNS, 60)
     finally:
         bot.stop()
 
@@ -101,13 +101,13 @@ def test_ctrl_c_finishes_the_game_and_starts_no_other(tmp_path: Path, by_itself:
     """As from a terminal: the signal goes to the foreground group, which a bot of `ggp connect` is not part of."""
     server = LobbyProcess(lobby_file(tmp_path, pool="openings = 0"))
     script = tmp_path / "slow.py"
-    script.write_text(SLOW)
+    script.write_text(SLOW, encoding="utf-8")
     stays = Ggp("connect", server.url, "--name", "stays", "--quiet", "--", *BOTS, "random")
     leaves: subprocess.Popen[str] = subprocess.Popen(
         [sys.executable, str(script), "--connect", server.url, "--name", "leaves"]
         if by_itself
         else [*GGP, "connect", server.url, "--name", "leaves", "--", sys.executable, str(script)],
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True,
     )  # fmt: skip
     try:
         match = under_way(tmp_path, 6)
@@ -130,17 +130,17 @@ def test_lasting_refusals_are_not_retried(tmp_path: Path) -> None:
     server_pair, ann, bob = new_pair(), new_pair(), new_pair()
     for name, pair in (("server", server_pair), ("ann", ann), ("bob", bob)):
         write_pair(tmp_path / f"{name}.key", pair)
-    (tmp_path / "ann.pub").write_text(ann.public)
+    (tmp_path / "ann.pub").write_text(ann.public, encoding="utf-8")
     book = allow(Book(), "ann", "a", ann.public, now())
     book = allow(book, "bob", "b", bob.public, now())
     with change(tmp_path / "keys.json") as write:
         write(revoke(book, "bob", now())[0])
     file = lobby_file(tmp_path)
     local = '\n[bot.house]\ncommand = "random"\n'
-    file.write_text(file.read_text().replace("keys = false", "keys = true") + local)
+    file.write_text(file.read_text(encoding="utf-8").replace("keys = false", "keys = true") + local, encoding="utf-8")
     server = LobbyProcess(file)
     script = tmp_path / "bot.py"
-    script.write_text(SLOW)
+    script.write_text(SLOW, encoding="utf-8")
 
     def keys(key: str, server_key: str) -> tuple[str, ...]:
         return ("--key", str(tmp_path / key), "--server-key", server_key)
@@ -160,7 +160,7 @@ def test_lasting_refusals_are_not_retried(tmp_path: Path) -> None:
     ]
     words = [[sys.executable, str(script), "--connect", server.url, *more, "--name", name] for more, name, _ in cases]
     scripts = [
-        (case[2], subprocess.Popen(line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+        (case[2], subprocess.Popen(line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"))
         for case, line in zip(cases[1::2], words[1::2], strict=True)
     ]
     started += [(said, Ggp("challenge", server.url, *more)) for more, name, said in cases[2:] if name != "other"]

@@ -193,7 +193,7 @@ def test_a_change_is_noticed_and_a_broken_file_changes_nothing(tmp_path: Path) -
     assert registry.find(A) is Refusal.REVOKED and isinstance(registry.find(B), KeyEntry)
     assert registry.limits("alice") == KeyLimits(matches=1)
     good = path.read_bytes()
-    path.write_text("{")
+    path.write_text("{", encoding="utf-8")
     assert registry.refresh() and code(registry) == "not-a-registry"
     assert not registry.refresh() and isinstance(registry.find(B), KeyEntry)
     path.unlink()

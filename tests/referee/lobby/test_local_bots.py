@@ -96,7 +96,7 @@ def test_changed_script_is_another_version(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     versions = set()
     for text in ("print(1)", "print(2)", "print(1)"):
-        script.write_text(text)
+        script.write_text(text, encoding="utf-8")
         versions.add(read(tmp_path, one={"command": f"{sys.executable} {script}"}).local[0].entrant.version)
     assert len(versions) == 2
 
@@ -196,7 +196,7 @@ async def running(folder: Path, event_log: EventLog, lobby: SmallLobby, command:
 @pytest.mark.slow
 async def test_local_bot_is_restarted_and_the_log_says_why(tmp_path: Path) -> None:
     said: list[str] = []
-    (tmp_path / "frail.py").write_text(FRAIL)
+    (tmp_path / "frail.py").write_text(FRAIL, encoding="utf-8")
     with SmallLobby(url=f"ipc://{tmp_path}/router") as lobby:
         async with running(tmp_path, EventLog(write=said.append), lobby, f"{sys.executable} {tmp_path}/frail.py"):
             first = await asyncio.to_thread(lobby.hello)
@@ -207,7 +207,7 @@ async def test_local_bot_is_restarted_and_the_log_says_why(tmp_path: Path) -> No
             lobby.say("4 genmove black")
             again = await asyncio.to_thread(lobby.hello)
             assert again.session != first.session
-            (tmp_path / "frail.py").write_text(FRAIL + "# another\n")
+            (tmp_path / "frail.py").write_text(FRAIL + "# another\n", encoding="utf-8")
             assert await asyncio.to_thread(lobby.ask, "quit") == "="
             assert await asyncio.to_thread(lobby.bye) != ""
     assert "culprit=bot" in said[0] and "exit status 3: out of ideas" in said[0]
@@ -236,7 +236,10 @@ def dialled() -> Iterator[list[DialledBots]]:
 def test_a_lobby_with_keys_and_only_local_bots_needs_no_registry(tmp_path: Path) -> None:
     file = lobby_file(tmp_path, "local_matches = true")
     file.write_text(
-        file.read_text().replace("keys = false", "keys = true") + LOCAL + '[bot.other]\ncommand = "random"\n'
+        file.read_text(encoding="utf-8").replace("keys = false", "keys = true")
+        + LOCAL
+        + '[bot.other]\ncommand = "random"\n',
+        encoding="utf-8",
     )
     own, mine = new_pair(), new_pair()
     write_pair(tmp_path / "server.key", own)
@@ -259,7 +262,7 @@ def test_a_lobby_with_keys_and_no_local_bot_needs_a_registry(tmp_path: Path) -> 
     write_pair(tmp_path / "server.key", new_pair())
     with raises(RegistryError, "no-registry"):
         KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet())
-    (tmp_path / "keys.json").write_text("broken")
+    (tmp_path / "keys.json").write_text("broken", encoding="utf-8")
     with raises(RegistryError, "not-a-registry"):
         KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), needed=False)
 
@@ -269,7 +272,7 @@ def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
     file = lobby_file(tmp_path)
-    file.write_text(file.read_text() + LOCAL)
+    file.write_text(file.read_text(encoding="utf-8") + LOCAL, encoding="utf-8")
     server = LobbyProcess(file)
     server.wait_for("joined", 2, bot="house", owner=OWNER)
     standing = server.pids("ggp.bots", "greedy")

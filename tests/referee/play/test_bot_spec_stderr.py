@@ -89,7 +89,7 @@ def test_lines_are_kept_with_the_time_and_the_match(tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     assert file.name == "my_bot_1.log"
     stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d "
-    texts = file.read_text().splitlines()
+    texts = file.read_text(encoding="utf-8").splitlines()
     assert all(re.match(stamp, text) for text in texts)
     assert [re.sub(stamp, "", text) for text in texts] == ["-- match s-2", "one", "two", "[2Jthree"]
 
@@ -101,7 +101,10 @@ def test_a_file_is_bounded_and_the_one_before_is_kept(tmp_path: Path, monkeypatc
         (one if number % 2 else other).take(b"line %d\n" % number)
     one.take(b"y" * 100_000 + b"\n")  # a line without an end is cut into lines
     assert {file.name for file in tmp_path.iterdir()} == {"bot.log", "bot.log.1"}
-    newest, before = (tmp_path / "bot.log").read_text(), (tmp_path / "bot.log.1").read_text()
+    newest, before = (
+        (tmp_path / "bot.log").read_text(encoding="utf-8"),
+        (tmp_path / "bot.log.1").read_text(encoding="utf-8"),
+    )
     assert len(before) <= 10_000 and "line 1999" in before and "y" * 2000 in newest
     assert max(map(len, newest.splitlines())) < 2100
 
@@ -118,7 +121,7 @@ def test_a_process_hands_on_all_that_it_writes(tmp_path: Path) -> None:
     from ggp.protocol.transports.blocking import run_blocking
 
     run_blocking(process.stop())
-    assert (tmp_path / "bot.log").read_text().count("a") == 200_000
+    assert (tmp_path / "bot.log").read_text(encoding="utf-8").count("a") == 200_000
 
 
 # -- what the user sees ----------------------------------------------------------------------------------------------
@@ -133,7 +136,8 @@ def wrong(tmp_path: Path) -> str:
         "def choose(position):\n"
         "    print('thinking of ply', position.ply, file=sys.stderr)\n"
         "    return 'A1'\n"
-        "run(choose)\n"
+        "run(choose)\n",
+        encoding="utf-8",
     )
     return f"{sys.executable} {path}"
 
@@ -146,7 +150,7 @@ def test_match_says_why_a_bot_lost_and_shows_what_it_wrote(tmp_path: Path, wrong
     why = "answers `genmove` with `? the bot chose an illegal move, 'A1': A1 is occupied`"
     assert f"fault: wrong refused 2: {why}" in ran.out
     assert [file.name for file in logs.iterdir()] == ["wrong.log"]
-    assert "thinking of ply 0\n" in (logs / "wrong.log").read_text()
+    assert "thinking of ply 0\n" in (logs / "wrong.log").read_text(encoding="utf-8")
 
     shown = ggp("show", str(record)).out
     assert f"refused by wrong: {why}" in shown
@@ -158,7 +162,7 @@ def test_match_says_why_a_bot_lost_and_shows_what_it_wrote(tmp_path: Path, wrong
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     ran = ggp("match", "yugo,size=3", "random", "random", "--log-stderr", str(tmp_path / "file" / "logs"))
     assert ran.status == 2 and "--log-stderr" in ran.err and "name a folder that can be made" in ran.err
 

@@ -48,7 +48,7 @@ def test_a_bot_is_sent_as_much_as_it_understands(text: str, gtp: str, kgs: str, 
 
 
 def test_the_page_for_authors_of_bots_says_the_same() -> None:
-    page = (ROOT / "docs/how-to/connect-a-gtp-bot.md").read_text()
+    page = (ROOT / "docs/how-to/connect-a-gtp-bot.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([^\s`-]\S*)` \| `([^`|]+)` \| `([^`|]+)` \| `([^`|]+)` \|$", page, re.MULTILINE)
     assert {TimeControl.parse(text).kind for text, *_ in rows} == set(ControlKind)
     for text, *words in rows:

@@ -130,7 +130,7 @@ REFUSES = """import itertools
 def bot_with(tmp_path: Path, change: str) -> BotSpec:
     """A bot whose moves are the first legal ones, after this change to the table of its commands."""
     script = tmp_path.parent / f"{tmp_path.name}.py"
-    script.write_text(CHANGED.format(change))
+    script.write_text(CHANGED.format(change), encoding="utf-8")
     return read_bot(f"stubborn={sys.executable} {script}")
 
 
@@ -292,7 +292,7 @@ def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
 def test_a_human_sits_nowhere_else(text: str, tmp_path: Path) -> None:
     with raises(WordError, "no-human"):
         read_bot(text)
-    (tmp_path / "ladder.toml").write_text('[pool.a]\ngame = "go"\n[bot.me]\ncommand = "human"\n')
+    (tmp_path / "ladder.toml").write_text('[pool.a]\ngame = "go"\n[bot.me]\ncommand = "human"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="human"):
         read_ladder(tmp_path / "ladder.toml")
 
@@ -320,7 +320,7 @@ def test_lines_of_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 def run(*arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "ggp.referee.cli", "match", *arguments]
-    return subprocess.run(command, input=typed, capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run(command, input=typed, capture_output=True, encoding="utf-8", timeout=180, check=False)
 
 
 @pytest.mark.slow

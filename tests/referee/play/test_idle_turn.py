@@ -99,7 +99,7 @@ os.execv(sys.executable, [sys.executable, "-m", "ggp.bots", "random"])
 @pytest.mark.needs("strict")
 def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
     script, record = tmp_path / "thief.py", tmp_path / "games.jsonl"
-    script.write_text(THIEF)
+    script.write_text(THIEF, encoding="utf-8")
     words = ("match", "yugo,size=7", f"thief={sys.executable} {script}", "other=greedy:playouts=40")
     done = ggp(*words, "--games", "2", "--jobs", "1", "--sandbox", "default", "--record", str(record))
     assert done.status == 0, done.err

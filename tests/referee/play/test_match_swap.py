@@ -39,7 +39,7 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     site = tmp_path / "site"
     distribute(site, "pie", f"[{GROUP}]\npie = tests.third_party.pie:GAME\n")
     monkeypatch.setenv("PYTHONPATH", f"{site}:{ROOT}")
-    (tmp_path / "scripted.py").write_text(SCRIPTED)
+    (tmp_path / "scripted.py").write_text(SCRIPTED, encoding="utf-8")
     return tmp_path
 
 

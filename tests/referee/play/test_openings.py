@@ -13,7 +13,7 @@ from tests.support.cli import ggp
 
 def book(tmp_path: Path, text: str, words: str = "") -> OpeningBook:
     path = tmp_path / "book.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     choice = read_choice(f"{path}{words}")
     return OpeningBook(choice, file_data(choice.path))
 
@@ -86,7 +86,7 @@ def test_the_words_of_cutechess() -> None:
 
 @pytest.mark.slow
 def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Path) -> None:
-    (tmp_path / "book.txt").write_text("C3 d4\nA1 B2 A3\n")
+    (tmp_path / "book.txt").write_text("C3 d4\nA1 B2 A3\n", encoding="utf-8")
     record = tmp_path / "games"
     words = ("match", "yugo,size=5", "one=random", "two=random", "--games", "4", "--quiet", "--record", str(record))
     assert ggp(*words, "--openings", str(tmp_path / "book.txt")).status == 0
@@ -122,7 +122,7 @@ def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Pa
     ],
 )
 def test_a_bad_opening_is_named_before_anything_is_played(tmp_path: Path, text: str, game: str, said: str) -> None:
-    (tmp_path / "book.txt").write_text(text)
+    (tmp_path / "book.txt").write_text(text, encoding="utf-8")
     record = tmp_path / "games"
     ran = ggp("match", game, "random", "random", "--openings", str(tmp_path / "book.txt"), "--record", str(record))
     assert (ran.status, ran.out) == (2, "") and ran.err.count("\n") == 1 and said in ran.err and not record.exists()

@@ -37,7 +37,7 @@ def stop(process: Process, kill: bool = False) -> str:
 
 def running(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
 
@@ -144,7 +144,7 @@ print(open(f"/proc/self/task/{{os.getpid()}}/children").read().split())
 @pytest.mark.slow
 def test_a_grandchild_that_hides_in_a_session_of_its_own_is_found() -> None:
     code = HIDER.format(path=sys.path)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=120)
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
@@ -154,7 +154,7 @@ def test_it_dies_with_the_one_who_started_it() -> None:
         "p = Process((sys.executable, '-c', 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)'),"
         " PeerRole.BOT, Timeouts())\nprint(p.pid, flush=True)\nos.kill(os.getpid(), 9)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=120)
     pid = int(done.stdout)
     _await(lambda: not running(pid))
 
@@ -190,7 +190,7 @@ def test_a_command_line_that_is_too_long_is_said_with_its_remedy() -> None:
 
 def test_what_is_no_program_is_said_in_one_line(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
-    script.write_text("print()")
+    script.write_text("print()", encoding="utf-8")
     for name, remedy in [
         ("no-such-program", "no program called 'no-such-program' in PATH, /usr/games or /usr/local/games"),
         (str(tmp_path), "is a directory, not a program: name the file in it"),

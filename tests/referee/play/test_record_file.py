@@ -146,7 +146,7 @@ def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "ggp.referee.cli", *SERIES, "--games", "500", "--record", str(path)]
     # 128 KiB in blocks of 512: room for some matches, however long the first is. SIGXFSZ is ignored by Python.
     limited = f"ulimit -f 256; exec {shlex.join(words)}"
-    ran = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=180, check=False)
+    ran = subprocess.run(["sh", "-c", limited], capture_output=True, encoding="utf-8", timeout=180, check=False)
     assert ran.returncode == 1 and "Traceback" not in ran.stderr
     assert "cannot go on writing the record" in ran.stderr
     assert ggp("verify", str(path)).status == 0
@@ -167,7 +167,7 @@ def test_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "games").write_bytes(whole())
     words = [sys.executable, "-m", "ggp.referee.cli", "export", str(tmp_path / "games")]
     with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=180, check=False)
+        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=180, check=False)
     assert (ran.returncode, ran.stderr) == (1, "ggp: cannot write the output: No space left on device\n")
 
 
@@ -175,7 +175,7 @@ def test_side_files_are_removed_whatever_their_numbers(tmp_path: Path) -> None:
     """Worker 1 may have been stopped before it opened its own."""
     record = tmp_path / "games"
     for name in ("games.live-10", "games.live-2", f"games.live-3{NEW}", "games.live-x", "games2.live-1"):
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_text("", encoding="utf-8")
     assert [path.name for path in side_files(str(record))] == ["games.live-2", "games.live-10"]
     remove_side_files(str(record))
     assert {path.name for path in tmp_path.iterdir()} == {"games.live-x", "games2.live-1"}

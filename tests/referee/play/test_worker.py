@@ -59,7 +59,7 @@ KILLED = """os.kill(os.getppid(), signal.SIGKILL)
 )
 def test_a_worker_ends_with_its_bots_whenever_it_is_reported(tmp_path: Path, instant: str, said: bytes) -> None:
     script = tmp_path / "series.py"
-    script.write_text(SCRIPT.format(path=sys.path, instant=instant))
+    script.write_text(SCRIPT.format(path=sys.path, instant=instant), encoding="utf-8")
     with RawPeer([sys.executable, str(script)]) as parent:
         parent.wait_for(lambda: b"\n" in parent.heard)
         pids, _, _ = bytes(parent.heard).partition(b"\n")
@@ -69,7 +69,7 @@ def test_a_worker_ends_with_its_bots_whenever_it_is_reported(tmp_path: Path, ins
 
 def runs(pid: bytes) -> bool:
     try:
-        return ") Z" not in Path(f"/proc/{int(pid)}/stat").read_text()
+        return ") Z" not in Path(f"/proc/{int(pid)}/stat").read_text(encoding="utf-8")
     except (FileNotFoundError, ProcessLookupError):
         return False
 

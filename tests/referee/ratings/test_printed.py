@@ -81,7 +81,7 @@ def printed_by_rate(shape: Shape, seed: int, folder: Path, capsys: Capture) -> t
         for result, count in zip(("1", "0.5", "0"), counts, strict=True)
     ]
     file = folder / "results.csv"
-    file.write_text("\n".join(rows))
+    file.write_text("\n".join(rows), encoding="utf-8")
     anchors = [word for bot in shape.anchors for word in ("--anchor", f"bot{bot}={truth[f'bot{bot}']:g}")]
     assert rate_command.run_rate([str(file), *anchors]) == 0
     return truth, table(capsys.readouterr().out, shape)
@@ -197,7 +197,7 @@ def test_versions_and_their_parents_have_mean_zero_too() -> None:
 
 def test_json_of_rate_says_the_same(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "results.csv"
-    file.write_text("a,b,1,60\na,b,0,40\nb,c,1,50\nb,c,0,30\nc,a,1,20\nc,a,0,30\n")
+    file.write_text("a,b,1,60\na,b,0,40\nb,c,1,50\nb,c,0,30\nc,a,1,20\nc,a,0,30\n", encoding="utf-8")
     for words, zero in (([], "the mean of these bots"), (["--anchor", "b=0"], "the anchor b")):
         assert rate_command.run_rate([str(file), *words]) == 0
         text = capsys.readouterr().out

@@ -59,7 +59,7 @@ clear_board
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     path = tmp_path / "go.tst"
-    path.write_text(SUITE)
+    path.write_text(SUITE, encoding="utf-8")
     return path
 
 
@@ -69,7 +69,7 @@ def regress(*words: str, program: list[str] = ENGINE) -> Ran:
 
 def hostile(tmp_path: Path, text: str, *words: str) -> Ran:
     path = tmp_path / "hostile.tst"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return regress(str(path), *words, program=[sys.executable, "-c", HOSTILE])
 
 
@@ -104,10 +104,10 @@ def test_json(suite: Path) -> None:
 
 def test_an_unexpected_pass_is_bad_news_only_if_one_says_so(tmp_path: Path) -> None:
     path = tmp_path / "x.tst"
-    path.write_text("1 protocol_version\n#? [2]*\n")
+    path.write_text("1 protocol_version\n#? [2]*\n", encoding="utf-8")
     assert regress(str(path)).status == 0
     assert regress(str(path), "--strict").status == 1
-    path.write_text("loadsgf none.sgf\n1 name\n")
+    path.write_text("loadsgf none.sgf\n1 name\n", encoding="utf-8")
     ran = regress(str(path))
     assert ran.status == 1 and f"{path}:1: refused: loadsgf none.sgf" in ran.out  # what follows stands on nothing
 
@@ -142,8 +142,10 @@ def test_update_and_then_all_is_as_expected(suite: Path) -> None:
 def test_a_file_whose_program_fails_is_failed_and_the_others_go_on(
     tmp_path: Path, program: list[str], trouble: str, exit: str
 ) -> None:
-    (tmp_path / "1.tst").write_text("1 ggp-new yugo size=3\n2 genmove b\n#? [.*]*\n3 name\n#? [chaos]\n")
-    (tmp_path / "2.tst").write_text("1 name\n#? [chaos]\n")
+    (tmp_path / "1.tst").write_text(
+        "1 ggp-new yugo size=3\n2 genmove b\n#? [.*]*\n3 name\n#? [chaos]\n", encoding="utf-8"
+    )
+    (tmp_path / "2.tst").write_text("1 name\n#? [chaos]\n", encoding="utf-8")
     report = regress(str(tmp_path), "--json", "--timeout", "1.5", program=program).json
     bad, good = report["files"]
     assert trouble in bad["trouble"] and bad["exit"] == exit
@@ -177,7 +179,7 @@ def test_answers_cannot_break_the_reports(tmp_path: Path) -> None:
     (one,) = tree
     assert (one.get("tests"), one.get("failures"), one.get("errors")) == ("4", "2", "1")
     assert "<script>" in (tree.findtext(".//failure") or "")
-    pages = {path.name: path.read_text() for path in html.iterdir()}
+    pages = {path.name: path.read_text(encoding="utf-8") for path in html.iterdir()}
     assert sorted(pages) == ["hostile.html", "index.html"]
     for page in pages.values():
         assert "<script" not in page and "http://" not in page and "prefers-color-scheme: dark" in page
@@ -188,29 +190,29 @@ def test_answers_cannot_break_the_reports(tmp_path: Path) -> None:
 def test_files_folders_and_suites(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("a.tst", "sub/a.tst", "sub/b.tst"):
-        (tmp_path / name).write_text("1 name\n")
-    (tmp_path / "all").write_text("# everything\na.tst\n\n@more\n")
-    (tmp_path / "more").write_text("sub\n")
+        (tmp_path / name).write_text("1 name\n", encoding="utf-8")
+    (tmp_path / "all").write_text("# everything\na.tst\n\n@more\n", encoding="utf-8")
+    (tmp_path / "more").write_text("sub\n", encoding="utf-8")
     report = regress(f"@{tmp_path / 'all'}", "--json", "-o", str(tmp_path / "logs"), "--jobs", "3").json
     assert [Path(file["file"]).relative_to(tmp_path).as_posix() for file in report["files"]] == [
         "a.tst", "sub/a.tst", "sub/b.tst"
     ]  # fmt: skip
     logs = sorted(path.name for path in (tmp_path / "logs").iterdir())
     assert logs == ["a.log", "a_2.log", "b.log"]
-    assert "> b'1 name\\n'" in (tmp_path / "logs" / "b.log").read_text()
+    assert "> b'1 name\\n'" in (tmp_path / "logs" / "b.log").read_text(encoding="utf-8")
 
 
 def test_the_program_runs_in_the_files_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     code = "import os,sys\nfor line in sys.stdin: print('=', os.getcwd(), end='\\n\\n', flush=True)"
-    (tmp_path / "sub" / "a.tst").write_text(f"name\n#? [{tmp_path}/sub]\n")
+    (tmp_path / "sub" / "a.tst").write_text(f"name\n#? [{tmp_path}/sub]\n", encoding="utf-8")
     assert regress(str(tmp_path / "sub" / "a.tst"), program=[shlex.join([sys.executable, "-c", code])]).status == 0
 
 
 def test_bad_usage_is_one_line_and_two(tmp_path: Path) -> None:
     broken = tmp_path / "broken.tst"
-    broken.write_text("1 name\n#? [(a]\n")
-    (tmp_path / "loop").write_text("@loop\n")
+    broken.write_text("1 name\n#? [(a]\n", encoding="utf-8")
+    (tmp_path / "loop").write_text("@loop\n", encoding="utf-8")
     (tmp_path / "empty").mkdir()
     for words, what in (
         ((), "Missing argument"),
@@ -225,7 +227,7 @@ def test_bad_usage_is_one_line_and_two(tmp_path: Path) -> None:
         assert what in ran.err, ran.err
     assert ggp("regress", str(broken)).status == 2
     good = tmp_path / "good.tst"
-    good.write_text("1 name\n")
+    good.write_text("1 name\n", encoding="utf-8")
     ran = regress(str(good), program=["no-such-program-anywhere"])
     assert ran.status == 2 and "no-such-program-anywhere" in ran.err
     ran = regress(str(good), "--junit", str(tmp_path / "no" / "j.xml"))
@@ -234,7 +236,7 @@ def test_bad_usage_is_one_line_and_two(tmp_path: Path) -> None:
 
 def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
     for number in range(3):
-        (tmp_path / f"{number}.tst").write_text("1 ggp-new yugo size=3\n2 genmove b\n")
+        (tmp_path / f"{number}.tst").write_text("1 ggp-new yugo size=3\n2 genmove b\n", encoding="utf-8")
     run = Ggp("regress", str(tmp_path), "--", "chaos:fault=silent")
     wait_until(lambda: len(run.running()) > 1)
     time.sleep(0.5)
@@ -254,7 +256,7 @@ def test_a_program_that_never_begins_is_said_to_be_late_by_the_time_it_had(
 ) -> None:
     """Programs load: the first answer has more time than --timeout says, and that time is what is told."""
     monkeypatch.setattr(running, "_START", 0.7)
-    (tmp_path / "a.tst").write_text("1 name\n")
+    (tmp_path / "a.tst").write_text("1 name\n", encoding="utf-8")
     [transcript] = read_suite((str(tmp_path / "a.tst"),))
     report = running.run_file(transcript, read_bot("sleep 600", tmp_path), running.RegressLimits(0.1, 60.0, 0))
     assert report.trouble == "no answer within 0.7 s"

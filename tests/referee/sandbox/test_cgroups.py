@@ -31,7 +31,7 @@ def stopped(number: int) -> tuple[Path, list[Path]]:
     """A program that is stopped, and its groups, after its referee was killed and the process that stays with it got
     this signal."""
     words = [sys.executable, "-c", STOPPED, str(number)]
-    said = subprocess.run(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, timeout=60).stdout.split()
+    said = subprocess.run(words, stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT, timeout=60).stdout.split()
     assert len(said) > 2
     return Path("/proc", said[0]), [Path(path) for path in said[1:]]
 

@@ -27,7 +27,7 @@ def test_a_folder_with_something_private_is_shown_by_its_other_entries(tmp_path:
     bots, store = tmp_path / "bots", tmp_path / "bots" / "data" / "games.db"
     store.parent.mkdir(parents=True)
     for file in (bots / "bot.py", bots / "data" / "book.txt", store):
-        file.write_text("")
+        file.write_text("", encoding="utf-8")
     asked = Sandbox("default", files=(str(bots), str(bots / "bot.py")), private=(str(store),))
     assert readable(asked) == [str(bots / "bot.py"), str(bots / "data" / "book.txt"), str(bots / "bot.py")]
     assert readable(Sandbox("default", files=(str(bots),))) == [str(bots)]

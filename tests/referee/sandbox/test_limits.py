@@ -88,7 +88,7 @@ def lesser(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> I
 @pytest.mark.slow
 @pytest.mark.parametrize("lesser", ["landlock", "namespaces"], indirect=True)
 def test_each_mechanism_alone_keeps_files_network_and_processes(lesser: Machine, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("word")
+    (tmp_path / "secret").write_text("word", encoding="utf-8")
     assert {"files", "network", "other processes"} <= set(lesser.kept) and "memory" in lesser.missing
     default = Sandbox("default")
     assert ended(f"open({str(tmp_path / 'secret')!r})", default)[1] in ("PermissionError", "FileNotFoundError")
@@ -161,7 +161,7 @@ def test_a_missing_guard_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
             SandboxError, match="the program guard, which starts bots, is not beside the package: make "
         ):
             guard_program()
-        (tmp_path / "guard").write_text("no program")
+        (tmp_path / "guard").write_text("no program", encoding="utf-8")
         (tmp_path / "guard").chmod(0o755)
         with pytest.raises(SandboxError, match="guard cannot be run: Exec format error: make setup builds it again"):
             run_confined(("/bin/true",), folder=tmp_path, writable=False, sandbox=Sandbox(), seconds=1, output=1)

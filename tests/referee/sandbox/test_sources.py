@@ -111,7 +111,7 @@ def test_sources_are_built_as_strictly_as_can_be(asked: Level, missing: bool, le
 def test_a_source_without_a_command_is_kept_as_it_is(tmp_path: Path) -> None:
     source, run = source_of(tmp_path, ""), Runs()
     assert make(source, Sandbox(), run) == "" and run.asked == []
-    assert (Path(source.folder) / "bot.in").read_text() == "#!/bin/sh\n"
+    assert (Path(source.folder) / "bot.in").read_text(encoding="utf-8") == "#!/bin/sh\n"
 
 
 @pytest.mark.needs("make")
@@ -121,7 +121,7 @@ def test_a_failed_build_leaves_its_last_lines_and_its_output(tmp_path: Path) -> 
     reason = make(source, Sandbox(), Runs())
     assert reason.startswith("the build failed (exit status 2): make: *** [Makefile:4: all] Error 1 | no such header: ")
     assert not source.is_built and left(tmp_path) == [f"{source.digest}.log", "lock"]
-    assert (tmp_path / "club.builds" / f"{source.digest}.log").read_text().startswith("1\n2\n")
+    assert (tmp_path / "club.builds" / f"{source.digest}.log").read_text(encoding="utf-8").startswith("1\n2\n")
 
 
 def test_what_a_build_says_cannot_command_a_terminal(tmp_path: Path) -> None:
@@ -140,13 +140,13 @@ def test_content_and_command_make_the_digest_not_place_and_time(tmp_path: Path) 
     one, two = source_of(tmp_path / "1"), source_of(tmp_path / "2")
     assert one.digest == two.digest != source_of(tmp_path / "1", "make -j2").digest
     assert source_of(tmp_path / "2", "make  ").digest == one.digest
-    (tmp_path / "1" / "bot" / "bot.in").write_text("other")
+    (tmp_path / "1" / "bot" / "bot.in").write_text("other", encoding="utf-8")
     assert not is_current(one) and source_of(tmp_path / "1", Makefile="other").digest != one.digest
 
 
 def test_a_source_that_changed_since_it_was_read_is_not_built(tmp_path: Path) -> None:
     source, run = source_of(tmp_path), Runs()
-    (tmp_path / "bot" / "bot.in").write_text("other")
+    (tmp_path / "bot" / "bot.in").write_text("other", encoding="utf-8")
     assert "it changed while it was read" in make(source, Sandbox(), run)
     assert run.asked == [] and not source.is_built
 
@@ -241,14 +241,14 @@ print(make(Source(**json.loads(sys.argv[1])), Sandbox(), Runs()))
 def builder(source: Source) -> "subprocess.Popen[str]":
     """A process that builds it without a sandbox."""
     words = [sys.executable, "-c", BUILDER.format(root=str(Path(__file__).parents[3])), json.dumps(asdict(source))]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, process_group=0)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, encoding="utf-8", process_group=0)
 
 
 @pytest.mark.slow
 def test_two_that_want_the_same_build_it_once(tmp_path: Path) -> None:
     source = source_of(tmp_path, f"sh -c 'echo x >> {tmp_path}/times; sleep 1; touch bot'")
     assert [one.communicate(timeout=60)[0] for one in [builder(source) for _ in range(3)]] == ["\n"] * 3
-    assert (tmp_path / "times").read_text() == "x\n" and left(tmp_path) == [source.digest, "lock"]
+    assert (tmp_path / "times").read_text(encoding="utf-8") == "x\n" and left(tmp_path) == [source.digest, "lock"]
 
 
 @pytest.mark.slow
@@ -312,6 +312,6 @@ def test_what_a_build_leaves_running_is_ended_before_its_folder_is_sealed(tmp_pa
     source = source_of(tmp_path, "setsid -f sleep 1234568")
     order = msgspec.json.encode(BuildOrder(source, Sandbox("default"), os.getpid())).decode()
     words = [sys.executable, "-c", UNDIVIDED, order]
-    ran = subprocess.run(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, timeout=60)
+    ran = subprocess.run(words, stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT, timeout=60)
     assert json.loads(ran.stdout) == {"reason": ""}
     assert subprocess.run(["pgrep", "-fx", "sleep 1234568"], stdout=subprocess.DEVNULL).returncode == 1

@@ -132,5 +132,5 @@ print(done.output.decode().strip(), open(f"/proc/self/task/{os.getpid()}/childre
 def test_a_child_that_it_gives_to_its_parent_does_not_keep_it_from_ending(rules: str, said: str) -> None:
     """The kernel holds the first process of its namespace until we have reaped that child."""
     words = [sys.executable, "-c", CONFINED, rules, GIVES]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", timeout=120, cwd=ROOT)
     assert (done.stdout, done.stderr) == (said, "")

@@ -146,7 +146,7 @@ def test_a_link_in_a_link_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_hard_link_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "secret").write_text("secret", encoding="utf-8")
     source = pack(
         tmp_path / "bot.tar.gz", member("door", "link", to=str(tmp_path)), member("net", "hard link", to="door/secret")
     )
@@ -207,7 +207,7 @@ def test_a_folder_is_copied_without_its_history(tmp_path: Path) -> None:
     (source / "again").symlink_to("src/a.c")
     place = unpacked(tmp_path, source)
     assert sorted(path.name for path in place.iterdir()) == ["Makefile", "again", "src"]
-    assert (place / "again").read_text() == "int a;"
+    assert (place / "again").read_text(encoding="utf-8") == "int a;"
 
 
 def test_a_folder_with_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_folder_with_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "change",
     [
-        lambda folder: (folder / "a").write_text("2"),
+        lambda folder: (folder / "a").write_text("2", encoding="utf-8"),
         lambda folder: (folder / "a").rename(folder / "b"),
         lambda folder: (folder / "a").chmod(0o755),
         lambda folder: (folder / "c").mkdir(),

@@ -104,7 +104,7 @@ def test_a_small_disk_that_is_full_loses_nothing(tmp_path: Path) -> None:
 def _fill_up(folder: Path, *options: str) -> int:
     """Add games until there is no room; how many games were acknowledged."""
     command = [*_PROGRAM, f"sqlite:///{folder}/store.db", "--until-full", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
     *_, count, error = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
     assert "Full" in error and "make room" in error and "nothing is lost" in error and "Traceback" not in error
@@ -232,7 +232,7 @@ def _read_as_another_user(folder: Path) -> None:
     for path in folder.iterdir():
         path.chmod(0o444)
     done = subprocess.run(
-        [sys.executable, "-c", program, f"sqlite:///{folder}/store.db"], capture_output=True, text=True
+        [sys.executable, "-c", program, f"sqlite:///{folder}/store.db"], capture_output=True, encoding="utf-8"
     )
     folder.chmod(0o755)
     assert done.stdout.splitlines()[:1] == ["1"], done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from ggp.referee.sandbox.folders import process_began
 from ggp.referee.store import entries
 from ggp.referee.store.database import Database
 from ggp.referee.store.model import Locked
@@ -39,7 +40,7 @@ class Other:
 
     def __init__(self, url: str) -> None:
         command = [sys.executable, "-c", _TAKE, url]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
         assert self.answer() == "ready"
 
     def ask(self) -> None:
@@ -157,6 +158,17 @@ def test_processes_are_distinguished_by_their_start() -> None:
 
 
 @pytest.mark.slow
+def test_a_process_may_be_named_by_any_bytes() -> None:
+    renamed = "import pathlib, time; pathlib.Path('/proc/self/comm').write_bytes(b'\\xff) Z')"
+    program = f"{renamed}; print(flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as odd:
+        assert odd.stdout and odd.stdout.readline()
+        assert (entries.start_of(odd.pid) or 0) >= (entries.start_of(os.getpid()) or 0)
+        assert process_began(odd.pid) == str(entries.start_of(odd.pid))
+        odd.kill()
+
+
+@pytest.mark.slow
 def test_the_start_of_a_process_whose_name_has_brackets(tmp_path: Path) -> None:
     program = tmp_path / "a) R 1 (b"
     program.symlink_to("/bin/sleep")
@@ -186,7 +198,7 @@ with Store.open(sys.argv[1], create=True) as store:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
     store.release_lock()
 """
-    ran = subprocess.run([sys.executable, "-c", takes, url], capture_output=True, text=True, check=False)
+    ran = subprocess.run([sys.executable, "-c", takes, url], capture_output=True, encoding="utf-8", check=False)
     assert ran.returncode == 0, ran.stderr
     with Store.open(url) as store:
         assert "run club.toml" not in store.running()

@@ -69,7 +69,9 @@ class Tapped:
 
     def passed(self, mark: str) -> bytes:
         """All that the record has in one direction."""
-        return b"".join(data for found, _, data in read_lines(self.record.read_text().split("\n")) if found == mark)
+        return b"".join(
+            data for found, _, data in read_lines(self.record.read_text(encoding="utf-8").split("\n")) if found == mark
+        )
 
 
 @contextlib.contextmanager
@@ -110,7 +112,7 @@ def test_then_the_record_holds_the_same(echo: Tapped) -> None:
     code, out, err = echo.end()
     assert (code, out, err) == (0, b"\0\xff\r\n \n", b"")
     assert echo.passed(">") == sent and echo.passed("<") == sent
-    lines = echo.record.read_text().splitlines()
+    lines = echo.record.read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# ggp tap 1 20") and lines[0].endswith('["cat"]')
     times = [seconds for _, seconds, _ in read_lines(lines)]
     assert times == sorted(times)
@@ -172,7 +174,7 @@ def test_how_the_child_ended_is_how_the_tap_ends(tmp_path: Path) -> None:
     for code, status in (("exit 3", 3), ("kill -TERM $$", 143), ("kill -KILL $$", 137)):
         with tapped(tmp_path / "x.log", "sh", "-c", f"printf half; {code}") as tap:
             assert tap.end() == (status, b"half", b"")
-    assert (tmp_path / "x.log").read_text().count("# ggp tap 1 ") == 3  # one record, three sessions
+    assert (tmp_path / "x.log").read_text(encoding="utf-8").count("# ggp tap 1 ") == 3  # one record, three sessions
 
 
 def test_a_killed_tap_leaves_no_process(tmp_path: Path) -> None:
@@ -185,7 +187,7 @@ def test_a_killed_tap_leaves_no_process(tmp_path: Path) -> None:
 
 def _runs(pid: int) -> bool:
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in ("Z", "X")
     return False
 
 
@@ -229,10 +231,10 @@ def test_a_record_that_cannot_be_made_does_not_disturb(tmp_path: Path) -> None:
 
 def test_no_file_of_another_user_is_touched(tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
-    mine.write_text("dear diary")
+    mine.write_text("dear diary", encoding="utf-8")
     ran = ggp("tap", "-o", str(mine), "--", "echo", "said")
     assert (ran.status, ran.out) == (2, "") and "name another file" in ran.err
-    assert mine.read_text() == "dear diary"
+    assert mine.read_text(encoding="utf-8") == "dear diary"
     ran = ggp("tap", "-o", str(tmp_path), "--", "echo", "said")
     assert ran.status == 0 and ran.out == "said\n" and "not recorded" in ran.err
 

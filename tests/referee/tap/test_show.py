@@ -29,7 +29,7 @@ TALK = rb"""100.100000 > b'1 na'
 
 def record(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "x.log"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 

@@ -186,7 +186,7 @@ def test_all_meetings_of_two_bots(site: Guard, filled: Filled, monkeypatch: pyte
 
 
 def test_a_test_is_shown_as_it_went(filled: Filled, tmp_path: Path) -> None:
-    (tmp_path / "club.toml").write_text(TEST_FILE)
+    (tmp_path / "club.toml").write_text(TEST_FILE, encoding="utf-8")
     site = Site(str(tmp_path / "club.toml"), "club")
     boards = BoardPool(read_engine(None))
     app = make_app(site, boards, Follower(site.follow))

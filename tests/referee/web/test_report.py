@@ -61,7 +61,7 @@ class CheckedPage(HTMLParser):
 
 def site(folder: Path) -> dict[str, str]:
     """Every page, each checked: balanced, nothing that runs or is loaded, no link to nowhere."""
-    pages = {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*.html"))}
+    pages = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.html"))}
     for name, text in pages.items():
         page = CheckedPage(text)
         assert "script" not in page.elements and "img" not in page.elements and "link" not in page.elements
@@ -183,10 +183,10 @@ def test_several_pools_have_pages_of_their_own(tmp_path: Path) -> None:
     assert CheckedPage(pages["bots/ann.html"]).elements.count("h2") == 2
     # Only one of them: its page is the first page, and what was of the other is gone.
     folder = tmp_path / "site"
-    (folder / "bots" / "mine.txt").write_text("kept")
+    (folder / "bots" / "mine.txt").write_text("kept", encoding="utf-8")
     assert main([str(filled.path), "-o", str(folder), "--pool", "fast", "--quiet"]) == 0
     assert set(site(folder)) == {"index.html", "bots/ann.html", "bots/bob.html", "bots/cat.html"}
-    assert (folder / "bots" / "mine.txt").read_text() == "kept"
+    assert (folder / "bots" / "mine.txt").read_text(encoding="utf-8") == "kept"
 
 
 TEST_FILE = """
@@ -212,7 +212,7 @@ def test_a_test_shows_its_verdict_and_counts_nothing_after_it(tmp_path: Path) ->
     pairs = filled.store.issue(id, 0, [Pairing(ids["new"], ids["old"])] * 60)
     wins = [match(one, game, game if number % 3 == 0 else 0) for number, one in enumerate(pairs) for game in (0, 1)]
     filled.store.add(wins[:-2])
-    (tmp_path / "ladder.toml").write_text(TEST_FILE)
+    (tmp_path / "ladder.toml").write_text(TEST_FILE, encoding="utf-8")
     filled.store.close()
     assert main([str(tmp_path / "ladder.toml"), "-o", str(tmp_path / "site")]) == 0
     text = site(tmp_path / "site")["index.html"]
@@ -233,7 +233,7 @@ def test_a_clean_sweep_is_a_bound_in_the_report(tmp_path: Path) -> None:
     with Filled(tmp_path, ladder([entrant("new", parent="old"), entrant("old")])) as filled:
         for _ in range(20):
             filled.meet("new", "old", (0, "rules"), (0, "rules"))
-    (tmp_path / "ladder.toml").write_text(TEST_FILE.replace("elo1 = 100", "elo1 = 10"))
+    (tmp_path / "ladder.toml").write_text(TEST_FILE.replace("elo1 = 100", "elo1 = 10"), encoding="utf-8")
     assert main([str(tmp_path / "ladder.toml"), "-o", str(tmp_path / "site")]) == 0
     words = CheckedPage(site(tmp_path / "site")["index.html"]).words
     assert "undecided so far" in words and "> 316.6 (95 %, one-sided)" in words
@@ -258,7 +258,7 @@ def test_a_missing_pair_stops_the_test_from_reading_on(tmp_path: Path) -> None:
     ids = {seat.label: seat.id for seat in filled.store.seats(id)}
     pairs = filled.store.issue(id, 0, [Pairing(ids["new"], ids["old"])] * 40)
     filled.store.add([match(one, game, 0) for one in pairs if one.number != 1 for game in (0, 1)])
-    (tmp_path / "ladder.toml").write_text(TEST_FILE)
+    (tmp_path / "ladder.toml").write_text(TEST_FILE, encoding="utf-8")
     filled.store.close()
     assert main([str(tmp_path / "ladder.toml"), "-o", str(tmp_path / "site")]) == 0
     text = site(tmp_path / "site")["index.html"]
@@ -281,7 +281,7 @@ def test_what_cannot_be_is_said_in_one_line(
     filled.store.close()
     foreign = filled.path.parent / "foreign"
     foreign.mkdir()
-    (foreign / "file.txt").write_text("mine")
+    (foreign / "file.txt").write_text("mine", encoding="utf-8")
     given = [word.replace("FOREIGN", str(foreign)).replace("new", str(foreign.with_name("new"))) for word in words]
     assert main([str(filled.path), *given]) == status
     error = capsys.readouterr().err
@@ -293,11 +293,13 @@ def test_a_marker_that_lies_deletes_nothing_outside(filled: Filled) -> None:
     folder = filled.path.parent / "site"
     (folder / "bots").mkdir(parents=True)
     precious = filled.path.parent / "index.html"
-    precious.write_text("mine")
-    (folder / "bots" / "gone.html").write_text("of an earlier report")
-    (folder / ".ggp-report").write_text("x\n../index.html\nbots/../../index.html\nbots/gone.html\n/etc/passwd\n")
+    precious.write_text("mine", encoding="utf-8")
+    (folder / "bots" / "gone.html").write_text("of an earlier report", encoding="utf-8")
+    (folder / ".ggp-report").write_text(
+        "x\n../index.html\nbots/../../index.html\nbots/gone.html\n/etc/passwd\n", encoding="utf-8"
+    )
     pages = written(filled)
-    assert precious.read_text() == "mine"
+    assert precious.read_text(encoding="utf-8") == "mine"
     assert "bots/gone.html" not in pages
 
 
@@ -329,8 +331,8 @@ def test_matches_have_pages_that_step_without_a_server(filled: Filled, tmp_path:
     filled.store.close()
     assert main([str(filled.path), "-o", str(tmp_path / "site"), "--matches", "1", "--quiet"]) == 0
     (page,) = (tmp_path / "site/matches").iterdir()
-    text = page.read_text()
-    assert f"matches/{page.name}" in (tmp_path / "site/index.html").read_text()
+    text = page.read_text(encoding="utf-8")
+    assert f"matches/{page.name}" in (tmp_path / "site/index.html").read_text(encoding="utf-8")
     kept = json.loads(re.search(r'id="positions">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
     assert [view["ply"] for view in kept["views"]] == list(range(rows[0].plies + 1))
     pictures = ["\n".join(kept["lines"][line] for line in view["svg"]) for view in kept["views"]]

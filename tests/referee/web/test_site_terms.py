@@ -54,7 +54,7 @@ def filled(tmp_path: Path) -> Iterator[Filled]:
 def site(filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guard]:
     monkeypatch.setattr(seats, "Ordering", QuietOrders)
     monkeypatch.setattr(guard, "RATE", 1e9)
-    (tmp_path / "club.toml").write_text(TEST_FILE)
+    (tmp_path / "club.toml").write_text(TEST_FILE, encoding="utf-8")
     read, boards = Site(str(tmp_path / "club.toml"), "club"), BoardPool(read_engine("/bin/false"), processes=1)
     yield make_app(read, boards, Follower(read.follow), seats=people())
     boards.close()

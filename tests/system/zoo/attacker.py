@@ -95,7 +95,7 @@ class Prey:
         parent = os.getppid()
         if parent != self.referee:
             return []
-        words = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        words = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="utf-8").split()
         return [int(word) for word in words if int(word) not in (os.getpid(), self.victim)]
 
 

@@ -31,5 +31,5 @@ def attack(prey: Prey) -> None:
 
 
 def field(name: str) -> str:
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(line.split()[1] for line in lines if line.startswith(name))

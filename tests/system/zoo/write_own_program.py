@@ -19,4 +19,4 @@ def attack(prey: Prey) -> None:
     copy = here.with_name("attacker.py")
     prey.attempt("its program opened for writing", lambda: copy.open("ab"))
     beside = here.with_name(f"{prey.mark}-beside.py")
-    prey.attempt("a file beside it", lambda: beside.write_text("left"))
+    prey.attempt("a file beside it", lambda: beside.write_text("left", encoding="utf-8"))
