@@ -4,7 +4,7 @@ Whether an answer was asked for, and what it says, is the connection's part at t
 """
 
 from ggp.protocol.errors import RemoteProtocolError
-from ggp.protocol.grammar import CONTROL, MAX_ANSWER
+from ggp.protocol.grammar import BOM, CONTROL, MAX_ANSWER
 
 
 class AnswerSplitter:
@@ -15,13 +15,17 @@ class AnswerSplitter:
 
     def __init__(self, most: int = MAX_ANSWER) -> None:
         self.junk: list[bytes] = []
+        self.cut = b""  # what the end of the output cut
         self._most = most
         self._buffer = bytearray()
         self._searched = 0  # up to here the buffer holds no end of an answer
+        self._first = True  # the output has only begun: it may begin with a byte-order mark
 
     def receive(self, data: bytes) -> list[bytes]:
         """The answers that are whole now. Raises RemoteProtocolError for one, or a line before it, over the bound."""
         data = data.translate(None, CONTROL)
+        if self._first:
+            data = self._without_mark(data)
         alone = not self._buffer and 0 < data.find(b"\n\n") == len(data) - 2
         if alone and data[:1] in (b"=", b"?") and self._fits(data):
             return [data]  # as almost always
@@ -36,12 +40,31 @@ class AnswerSplitter:
         self._check(len(self._buffer))
         return whole
 
-    def end(self) -> list[bytes]:
-        """The output ended: "a last answer without newline at end of stream" still counts."""
-        rest = bytes(self._buffer).rstrip(b"\n")
+    def end(self, quitting: bool = False) -> list[bytes]:
+        """Return the last answer of an output that ended: one line feed at its end is enough.
+
+        What the end cuts without a line feed is left in `cut` and is no answer: the program crashed while it wrote.
+        Only after `quit` (`quitting`) does it count, because then the program was to end.
+        """
+        rest = bytes(self._buffer)
         self._buffer.clear()
         self._searched = 0
+        if rest and rest[-1:] != b"\n" and not quitting:
+            self.cut = rest.rpartition(b"\n\n")[2]
+            return []
+        rest = rest.rstrip(b"\n")
         return [rest + b"\n\n"] if rest[:1] in (b"=", b"?") and self._fits(rest) else []
+
+    def _without_mark(self, data: bytes) -> bytes:
+        """Drop the byte-order mark before the first line, however the output is cut."""
+        data = bytes(self._buffer) + data
+        self._buffer.clear()
+        self._searched = 0
+        if len(data) < len(BOM) and BOM.startswith(data):
+            self._buffer += data  # it may become one
+            return b""
+        self._first = False
+        return data.removeprefix(BOM)
 
     def _skip_to_mark(self) -> bool:
         """Drop lines until one begins an answer; False if none has begun."""

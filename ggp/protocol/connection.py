@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ggp.protocol.errors import LocalProtocolError, PeerGone, ProtocolError, RemoteProtocolError
 from ggp.protocol.grammar import (
+    BOM,
     CONTROL,
     MAX_ANSWER,
     MAX_ANSWER_LINES,
@@ -71,6 +72,8 @@ class Connection:
         self._error: ProtocolError | None = None
         self._half = b""  # what send_exactly was given behind the last LF
         self._no_echo = False  # the probe found that the peer does not echo ids
+        self._first = True  # no line has been read: the stream may begin with a byte-order mark
+        self._quitting = False  # the last command sent is `quit`, after which the peer may end in the middle of a line
 
     @property
     def awaited(self) -> int:
@@ -94,6 +97,7 @@ class Connection:
         for line in lines:
             check_line(line, longest)
         self._probing = False
+        self._quitting = lines[-1:] == ("quit",)
         if not ids:
             self._expected += [None] * len(lines)
             self._head = b"\n\n".join([b"="] * len(lines)) if clean else b""
@@ -133,7 +137,9 @@ class Connection:
             if len(line) > MAX_LINE:
                 self._expected.append(None)  # "one `? line too long`, its rest dropped"
             elif text:
-                self._expected.append(parse_command(text).id)
+                command = parse_command(text)
+                self._expected.append(command.id)
+                self._quitting = command.name == "quit"
         self._head, self._probing = b"", False
         return data
 
@@ -179,6 +185,7 @@ class Connection:
         if self.ids:
             self.next_id += commands
         self._junk = self._blank = 0
+        self._first = False
 
     def take_lines(self) -> list[str]:
         """Take the whole lines that have come of an unfinished answer, but for its first, which has the mark.
@@ -225,6 +232,7 @@ class Connection:
             self._replies.append(_new_reply(Reply, (True, "", number)))
         self._replies.append(_new_reply(Reply, (True, text.strip(" "), last)))
         self._junk = self._blank = 0
+        self._first = False
         return True
 
     def _take_lines(self, data: bytes) -> None:
@@ -244,6 +252,8 @@ class Connection:
                 self._take_line(line)
 
     def _take_line(self, raw: bytes) -> None:
+        if self._first:
+            raw, self._first = raw.removeprefix(BOM), False
         line = raw.translate(None, CONTROL)
         if self._lines and not line:
             self._finish_answer()
@@ -280,8 +290,18 @@ class Connection:
         self._replies.append(reply)
 
     def _end(self) -> None:
-        """The stream ended. "A last answer without newline at end of stream" still counts."""
-        if self._buffer:
+        """The stream ended. A last answer counts if a line feed ends it, even without the empty line.
+
+        Text without a line feed is no answer: the peer crashed while it wrote, and half a move must not be played. The
+        answer to `quit` is the exception, because the peer was told to end.
+        """
+        cut = bytes(self._buffer.translate(None, CONTROL).removeprefix(BOM if self._first else b"").strip(b" \t"))
+        begun = self._lines or cut[:1] in (b"=", b"?")
+        if cut and begun and not (self._quitting and len(self._expected) == len(self._replies) + 1):
+            half = b"\n".join([*self._lines, cut])[:80].decode("utf-8", "backslashreplace")
+            self._error = PeerGone(f"the peer's output ended in the middle of an answer: {half!r}", code="answer-cut")
+            return
+        if cut:
             self._take_line(bytes(self._buffer))
         if self._error is None:
             if self._lines:

@@ -13,6 +13,7 @@ _ROOM = MAX_ANSWER - 1000  # bytes of lines in one
 
 # "Remove all occurences of the CR and other control characters except for HT and LF."
 CONTROL = bytes(byte for byte in [*range(32), 127] if byte not in b"\t\n")
+BOM = b"\xef\xbb\xbf"  # the byte-order mark that some editors and runtimes write before UTF-8 text
 _CONTROL_TEXT = dict.fromkeys(CONTROL)
 _SUCCESS, _FAILURE = ord("="), ord("?")
 CommandLine = tuple[str, list[str], int | None]  # name, arguments, id
@@ -107,7 +108,8 @@ def check_line(line: str, head: str = "") -> None:
 def parse_reply(raw: bytes) -> Reply | None:
     """One answer without its final empty line -> Reply; None if it does not begin with `=` or `?`.
 
-    CR and control characters are dropped, HT and `#` are text. Digits right after the mark are the id.
+    CR and control characters are dropped, `#` is text. Digits right after the mark are the id. Blanks and HT around a
+    text of one line are dropped; inside it, and in a text of several lines, HT is text.
     """
     if not raw:
         return None
@@ -121,8 +123,8 @@ def parse_reply(raw: bytes) -> Reply | None:
     if end > 11:  # no id of ours is that long
         end = 1
     rest = text[end:]
-    # One blank belongs to the frame. More are a sloppy peer's in a line, but layout in a board.
-    rest = rest.removeprefix(" ") if "\n" in rest else rest.strip(" ")
+    # One blank belongs to the frame, and some peers write HT for it. More are sloppy in a line, but layout in a board.
+    rest = (rest[1:] if rest[:1] in (" ", "\t") else rest) if "\n" in rest else rest.strip(" \t")
     return Reply(mark == _SUCCESS, rest, int(text[1:end]) if end > 1 else None)
 
 

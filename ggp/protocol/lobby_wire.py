@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from ggp.protocol.errors import LocalProtocolError, RemoteProtocolError
-from ggp.protocol.grammar import CONTROL, MAX_ANSWER, MAX_LINE
+from ggp.protocol.grammar import BOM, CONTROL, MAX_ANSWER, MAX_LINE
 
 VERSION = 1
 FRAMES = 2
@@ -236,7 +236,7 @@ def _command(payload: bytes) -> bytes:
 
 def _answer(payload: bytes) -> bytes:
     """One whole answer. Rule 7 of framing bears with control characters, so they are dropped here."""
-    data = payload.translate(None, CONTROL)
+    data = payload.translate(None, CONTROL).removeprefix(BOM)
     if data[:1] not in (b"=", b"?"):
         raise FrameError(LobbyFault.ANSWER, f"an answer begins with = or ?: {printable(data[:80])}")
     if not 0 < data.find(b"\n\n") == len(data) - 2:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from ggp.protocol.errors import CommandFailed
-from ggp.protocol.grammar import CONTROL, MAX_LINE, CommandLine, format_reply, read_line
+from ggp.protocol.grammar import BOM, CONTROL, MAX_LINE, CommandLine, format_reply, read_line
 from ggp.protocol.messages import Reply
 
 Handler = Callable[[list[str]], str]
@@ -59,6 +59,7 @@ class Responder:
         self._lines: deque[bytes | None] = deque()  # whole lines not answered yet; None: one was too long
         self._partial = bytearray()
         self._dropping = False  # inside the rest of a line that was too long
+        self._first = True  # no line has come: the input may begin with a byte-order mark
 
     @property
     def idle(self) -> bool:
@@ -94,6 +95,8 @@ class Responder:
         if not data:
             self.closed = True
             return
+        if self._first and not (data := self._without_mark(data)):
+            return
         if len(data) <= MAX_LINE and not (self._partial or self._dropping) and data.find(b"\n") == len(data) - 1:
             self._lines.append(data[:-1])
             return
@@ -112,6 +115,16 @@ class Responder:
                 self._lines.append(None)
                 self._partial.clear()
                 self._dropping = True
+
+    def _without_mark(self, data: bytes) -> bytes:
+        """Drop the byte-order mark before the first line, however the input is cut; return b"" while one may come."""
+        data = bytes(self._partial) + data
+        self._partial.clear()
+        if len(data) < len(BOM) and BOM.startswith(data):
+            self._partial += data
+            return b""
+        self._first = False
+        return data.removeprefix(BOM)
 
     def next_answer(self) -> bytes | None:
         """One whole answer, to be written and flushed before the next is asked for.

@@ -48,8 +48,24 @@ def test_a_byte_at_a_time() -> None:
 def test_control_characters_are_dropped() -> None:
     cutter = AnswerSplitter()
     assert cutter.receive(b"= a\r\n\r\n") == [b"= a\n\n"]
-    assert cutter.receive(b"=\x01 b\n\x02\n= c") == [b"= b\n\n"]
+    assert cutter.receive(b"=\x01 b\n\x02\n= c\r\n") == [b"= b\n\n"]
     assert cutter.end() == [b"= c\n\n"]
+
+
+def test_an_answer_that_the_end_cuts_is_none_but_after_quit() -> None:
+    cutter = AnswerSplitter()
+    assert cutter.receive(b"= a\n\n=8 D1") == [b"= a\n\n"]
+    assert cutter.end() == [] and cutter.cut == b"=8 D1"
+    cutter = AnswerSplitter()
+    assert cutter.receive(b"=9 bye") == [] and cutter.end(quitting=True) == [b"=9 bye\n\n"]
+
+
+@given(CUTS)
+def test_a_byte_order_mark_before_the_first_answer_is_dropped(cuts: list[int]) -> None:
+    cutter = AnswerSplitter()
+    data = b"\xef\xbb\xbf= a\n\n\xef\xbb\xbf\n= b\n\n"
+    assert [answer for piece in pieces_of(data, cuts) for answer in cutter.receive(piece)] == [b"= a\n\n", b"= b\n\n"]
+    assert cutter.junk == [b"\xef\xbb\xbf"]
 
 
 @pytest.mark.parametrize("data", [b"= " + b"x" * 20, b"= " + b"x" * 20 + b"\n\n", b"x" * 30, b"= a\n\n= " + b"x" * 20])
@@ -62,5 +78,6 @@ def test_more_than_the_bound_is_the_bots_fault(data: bytes) -> None:
 
 def test_a_last_answer_over_the_bound_does_not_count() -> None:
     cutter = AnswerSplitter(5)
-    assert cutter.receive(b"= abc") == [] and cutter.end() == [b"= abc\n\n"]
+    assert cutter.receive(b"= ab\n") == [] and cutter.end() == [b"= ab\n\n"]
+    assert cutter.receive(b"= abc") == [] and cutter.end(quitting=True) == [b"= abc\n\n"]
     assert cutter.receive(b"junk") == [] and cutter.end() == []

@@ -271,7 +271,7 @@ def test_an_expected_answer_in_pieces_takes_one_call() -> None:
     [
         ([b"=1\n\n", b"?2 no\n\n"], [(True, ""), (False, "no")]),
         ([b"=1\n\n", b"=2 two\n", b"lines\n\n"], [(True, ""), (True, "two\nlines")]),
-        ([b"=1\n\n=2", b"\tD4\n\n"], [(True, ""), (True, "\tD4")]),
+        ([b"=1\n\n=2", b"\tD4\t\n\n"], [(True, ""), (True, "D4")]),
         ([b"=1\n\n", b"junk\n=2 D4\n\n"], [(True, ""), (True, "D4")]),
         ([b"=1\n\n=2 " + 4000 * b"x", 200 * b"y" + b"\n\n"], [(True, ""), (True, 4000 * "x" + 200 * "y")]),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from ggp.protocol.channel import Channel
 from ggp.protocol.connection import Connection, PeerRole, ReadLimits
-from ggp.protocol.errors import PeerTimeout, RemoteProtocolError
+from ggp.protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party
 from ggp.protocol.transports.blocking import run_blocking
@@ -115,7 +115,7 @@ def test_rule_2_8_small_answers_are_bounded_in_the_same_way() -> None:
     assert hear(b"= 123456\n\n", limits=limits) == ["RemoteProtocolError"]
     assert hear(b"= 1\n2\n\n", limits=limits) == [Reply(True, "1\n2"), "PeerGone"]
     assert hear(b"=\n2\n3\n\n", limits=limits) == ["RemoteProtocolError"]
-    assert hear(b"\n\n= 1\n\n\n\n= 2", 2, limits=limits) == [Reply(True, "1"), Reply(True, "2"), "PeerGone"]
+    assert hear(b"\n\n= 1\n\n\n\n= 2\n", 2, limits=limits) == [Reply(True, "1"), Reply(True, "2"), "PeerGone"]
     assert hear(b"\n\n\n= 1\n\n", limits=limits) == ["RemoteProtocolError"]
 
 
@@ -179,10 +179,55 @@ def test_rule_2_9_carriage_returns_are_accepted() -> None:
     assert hear(b"= a\r\nb\r\n\r\n? c\r\n\r\n", 2) == [Reply(True, "a\nb"), Reply(False, "c"), "PeerGone"]
 
 
-@pytest.mark.parametrize("last", [b"= a", b"= a\n", b"= a\r", b"= a\r\n", b"= a\n\r", b"\n= a"])
-def test_rule_2_9_a_last_answer_may_lack_its_end_when_the_stream_ends(last: bytes) -> None:
+@pytest.mark.parametrize("last", [b"= a\n", b"= a\r\n", b"= a\n\r", b"= a\n \t", b"\n= a\n"])
+def test_rule_2_9_one_line_feed_ends_a_last_answer_when_the_stream_ends(last: bytes) -> None:
     assert hear(last) == [Reply(True, "a"), "PeerGone"]
     assert hear(b"= b\n\n" + last, 2) == [Reply(True, "b"), Reply(True, "a"), "PeerGone"]
+
+
+@pytest.mark.parametrize("last", [b"=", b"= a", b"= a\r", b"\n= a", b"? a", b"= a\nb", b"= a\nb\nc"])
+@pytest.mark.parametrize("peer", [ENGINE, BOT])
+def test_rule_2_9_an_answer_that_the_end_of_the_stream_cuts_is_a_crash(last: bytes, peer: PeerRole) -> None:
+    assert hear(last, 1, peer) == ["PeerGone"]
+    assert hear(b"= b\n\n" + last, 2, peer) == [Reply(True, "b"), "PeerGone"]
+    connection = Connection(peer)
+    connection.send("genmove b", "genmove w")
+    for byte in last:
+        connection.receive(bytes([byte]))
+    connection.receive(b"")
+    with raises(PeerGone, "answer-cut"):
+        connection.next_reply()
+
+
+@pytest.mark.parametrize("last", [b"=", b"= bye", b"= bye\r", b"= good\nbye"])
+def test_rule_2_9_after_quit_an_answer_may_be_cut(last: bytes) -> None:
+    connection = Connection(ENGINE)
+    connection.send("name", "quit")
+    connection.receive(b"= a\n\n" + last)
+    connection.receive(b"")
+    assert taken(connection)[:1] + taken(connection)[-1:] == [Reply(True, "a"), "PeerGone"]
+    connection = Connection(ENGINE)
+    connection.send("name", "quit")
+    connection.receive(b"= a")  # not the answer to quit
+    connection.receive(b"")
+    assert taken(connection) == ["PeerGone"]
+
+
+@pytest.mark.parametrize("answer", [b"=\ta", b"= a\t", b"=\ta\t\t", b"= \t a \t "])
+def test_rule_2_9_tabs_around_the_text_are_forgiven_as_blanks_are(answer: bytes) -> None:
+    assert hear(answer + b"\n\n") == [Reply(True, "a"), "PeerGone"]
+
+
+def test_rule_2_9_a_byte_order_mark_before_the_first_answer_is_dropped() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert hear(mark + b"= a\n\n") == [Reply(True, "a"), "PeerGone"]
+    assert hear(mark + b"= a\n\n" + mark + b"= b\n\n", 2) == [Reply(True, "a"), "RemoteProtocolError"]
+    for cut in range(1, 6):
+        connection = Connection(ENGINE)
+        connection.send("name")
+        connection.receive((mark + b"= a\n\n")[:cut])
+        connection.receive((mark + b"= a\n\n")[cut:])
+        assert taken(connection) == [Reply(True, "a")]
 
 
 def test_rule_2_9_a_hash_and_a_tab_in_an_answer_are_text() -> None:

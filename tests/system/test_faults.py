@@ -64,8 +64,12 @@ TABLE = [
     FaultCase("fault=crash,status=7", "disconnected", "W+F", "exit status 7", "exit status 7"),
     FaultCase("fault=crash,signal=11", "disconnected", "W+F", "killed by SIGSEGV", "killed by SIGSEGV"),
     FaultCase(
-        "fault=half_crash,status=7", "illegal_move", "W+F", "move", "exit status 7"
-    ),  # the half is read as an answer
+        "fault=half_crash,status=7",
+        "disconnected",
+        "W+F",
+        "ended in the middle of an answer: '=\\d+ [A-D]'; exit status 7",
+        "exit status 7",
+    ),
     FaultCase("fault=complain", "disconnected", "W+F", "exit status 70", "exit status 70"),
     FaultCase("fault=fork,status=3", "disconnected", "W+F", "left its output open", "exit status 3"),
     # the same in the opponent's turn, from ply 2 on
@@ -121,6 +125,34 @@ def test_a_last_answer_without_its_end_counts_and_then_the_bot_has_gone() -> Non
     (match,) = came.played
     assert match.plies in (5, 6)  # its third move, and perhaps the answer to it
     assert (match.termination, match.culprit, match.result) == ("disconnected", "chaos", "W+F")
+
+
+MOVES = (
+    "while True:\n"
+    "    line = ask()\n"
+    "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
+    "    elif line.startswith('genmove'): {}\n"
+    "    else: say()\n"
+)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("half", ["C", "C3", "C3\r", "C3\nand"])
+def test_half_an_answer_is_never_played(half: str) -> None:
+    bot = script(MOVES.format(f"os.write(2, b'no memory'); os.write(1, b'= ' + {half.encode()!r}); os._exit(3)"))
+    came = play(make_setup("yugo,size=3", bot, "random:seed=3"), (0,))
+    (match,) = came.played
+    assert (match.plies, match.termination, match.result) == (0, "disconnected", "W+F")
+    assert came.end().detail.endswith("; exit status 3; no memory")
+    assert "in the middle of an answer: '= C" in came.end().detail
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("answer", ["\tC3", " C3\t", "C3 \t", "\t\tC3\t\t", "\tC3\r"])
+def test_tabs_beside_a_move_are_forgiven_as_blanks_are(answer: str) -> None:
+    bot = script(MOVES.format(f"os.write(1, b'=' + i.encode() + {answer.encode()!r} + b'\\n\\n')"))
+    came = play(make_setup("yugo,size=3", bot, "random:seed=3"), (0,))
+    assert came.records[0].plies[0].move == "C3"
 
 
 def test_the_last_lines_of_stderr_are_kept() -> None:

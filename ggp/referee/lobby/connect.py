@@ -105,12 +105,14 @@ class BotProcess:
         self._said = StderrLines()
         self.early = self._process.stderr_tail().encode()  # what it wrote to stderr during the handshake
         self._awaited = 0  # answers
+        self._quitting = False  # the last command was `quit`
         self._rest()
 
     def write(self, data: bytes) -> bool:
         """`data`: one command. Whether all was written; else call write(b"") when stdin can be written again."""
         if data:
             self._awaited += 1
+            self._quitting = data.split()[-1:] == [b"quit"]
             if self._process.idle is not None:
                 self._process.idle.wake()
         self._pending += data
@@ -128,7 +130,7 @@ class BotProcess:
         """The whole answers that stdout holds, without waiting. Raises BotEnded."""
         try:
             data = os.read(self.stdout, CHUNK)
-            answers = self._answers.receive(data) if data else self._answers.end()
+            answers = self._answers.receive(data) if data else self._answers.end(self._quitting)
         except BlockingIOError:
             return []
         except RemoteProtocolError as error:
@@ -137,7 +139,9 @@ class BotProcess:
             self._said.add(b"stdout: " + line + b"\n")
         self._answers.junk.clear()
         if not data and not answers:
-            raise BotEnded(self._process.exited(LAST_WORDS) or "it closed its output")
+            ended = self._process.exited(LAST_WORDS) or "it closed its output"
+            cut = self._answers.cut
+            raise BotEnded(f"{ended}, in the middle of an answer: {printable(cut[:80])}" if cut else ended)
         self._awaited -= len(answers)
         self._rest()
         return answers

@@ -446,6 +446,7 @@ def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
         return move, ""
     if analyses:
         move, _, analysis = move.partition("\n")
+        move = move.strip(" \t")  # around one line they are the frame's, which the framing drops
     if move.lower() == "resign":
         raise BotFault(Termination.RESIGNATION, "", analysis=analysis[:_MAX_ANALYSIS])
     if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:

@@ -4,17 +4,19 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
-from ggp.referee.lobby.connect import BotProcess
+from ggp.referee.lobby.connect import BotEnded, BotProcess
 from ggp.referee.lobby.keys import Book, allow, change, now, revoke
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import Sandbox
 from ggp.referee.store.store import Store
 from tests.support.cli import Ggp, ggp, wait_until
+from tests.support.codes import raises
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.system.test_lobby_return import under_way
 
@@ -88,6 +90,25 @@ def freezers(bot: BotProcess) -> list[Path]:
     groups = bot._process._child.groups
     assert groups is not None
     return [Path(path, name) for path in groups.paths for name in ("freezer.state", "cgroup.freeze")]
+
+
+@pytest.mark.parametrize(("last", "heard"), [("=2 C", []), ("=2 D1", []), ("=2 D1\\n", [b"=2 D1\n\n"])])
+def test_an_answer_that_the_bots_end_cuts_does_not_reach_the_lobby(last: str, heard: list[bytes]) -> None:
+    handshake = "for answer in '=1 2', '=2 half', '=3 play genmove': input(); print(answer + '\\n', flush=True)\n"
+    bot = BotProcess(
+        (sys.executable, "-c", f"import os\n{handshake}input(); os.write(1, b'{last}'); os._exit(3)"), Timeouts()
+    )
+    try:
+        bot.write(b"2 genmove black\n")
+        answers = list[bytes]()
+        with raises(BotEnded, "bot-ended") as ended:
+            while True:
+                answers += bot.read()
+                time.sleep(0.01)
+        assert answers == heard
+        assert str(ended.value) == "exit status 3" + ("" if heard else f", in the middle of an answer: {last}")
+    finally:
+        bot.stop()
 
 
 SLOW = "import sys, time\nfrom ggp.bots.sdk import run\n" + (

@@ -99,6 +99,12 @@ def test_analysis_goes_into_the_record() -> None:
     assert played.outcome.result == "B+R"
 
 
+def test_a_tab_beside_an_analysed_move_is_forgiven() -> None:
+    thinker = bot([], **{"ggp-genmove_analyze": lambda arguments: 'A1 \t\n{"winrate": 0.5}'})
+    played = MemoryMatch(SMALL, thinker, bot(["resign"])).run()
+    assert played.moves == ["1 black A1"] and played.record.plies[0].analysis == '{"winrate": 0.5}'
+
+
 @pytest.mark.parametrize("kind", ["resignation", "refused"])
 def test_the_analysis_of_an_answer_that_ends_the_match_is_kept_with_its_end(kind: str) -> None:
     def genmove(arguments: list[str]) -> str:
