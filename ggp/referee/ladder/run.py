@@ -111,6 +111,7 @@ class LadderRun:
         self._deaths = 0
         self._faults = FaultWindow()
         self._hungry = False  # workers could do with more than the schedule gives, which waits for results
+        self._away = False  # the store refused, and has not yet said again what there is to play
         self._pool: WorkerPool
 
     def go(self) -> Progress:
@@ -148,7 +149,9 @@ class LadderRun:
             return True
         if self._idle:
             why = self._why_over()
-            if control is None or not control.should_wait(why):
+            leaves = control is None or not control.should_wait(why)
+            # Without a reason there is something to play, or the store cannot say whether there is: that is no end.
+            if leaves and (why or (control and control.ending)):
                 progress.finished = (control and control.ending) or why
                 return True
         if self._news.late and not (control and control.busy):
@@ -264,7 +267,8 @@ class LadderRun:
         except StoreError as error:
             self._refuse(error)
             return []
-        if not self._unsaved:
+        self._away = False
+        if chunk and not self._unsaved:
             self._unsaved.accepted()
         self._hungry = not chunk
         return chunk
@@ -336,15 +340,19 @@ class LadderRun:
         self.under_way.left = self._left()
         if self._control:
             self._control.on_workers_lost()
-        if self._deaths > _DEATHS or not self._save(now_or_never=True):
+        if self._deaths > _DEATHS:
             self.progress.failed = f"{lost}, {self._deaths} times in a row"
             return
         self._news.say(f"{lost}: others are started, and its games go on")
-        try:
-            self._enrol(self.ladder)
-        except StoreError as error:
-            self._refuse(error)
+        # The lost pairs come back with what the store holds, so it must hold first what was finished before.
+        if not self._save(now_or_never=True):
             self._changed = self._changed or self.ladder
+        else:
+            try:
+                self._enrol(self.ladder)
+            except StoreError as error:
+                self._refuse(error)
+                self._changed = self._changed or self.ladder
         try:
             self._pool = self._hire()
         except WorkersLost as none:
@@ -373,6 +381,7 @@ class LadderRun:
 
     def _refused(self, error: StoreError, last: bool = False) -> None:
         """The store takes nothing: wait, but not longer than PATIENCE."""
+        self._away = True
         self._news.say(str(error) if last else f"{error}; the run waits")
         if self._unsaved.troubled > PATIENCE or last:
             self.progress.failed = str(error)
@@ -381,8 +390,19 @@ class LadderRun:
         self.progress.stopped = number
 
     def _why_over(self) -> str:
+        """Return why nothing is left to play, or "" while that is not known for certain."""
         if self._news.enough:
             return self._news.enough
-        reasons = {contest.pool.name: contest.over for contest in self._contests.values()}
+        if self._away:  # the pairs that are due may not have been stored
+            return ""
+        try:
+            reasons = {contest.pool.name: contest.over for contest in self._contests.values()}
+        except StoreError as error:
+            self._refuse(error)
+            return ""
+        if not self._unsaved:
+            self._unsaved.accepted()
+        if not all(reasons.values()):
+            return ""
         several = len(reasons) > 1
         return "; ".join(f"{name}: {why}" if several else why for name, why in reasons.items())

@@ -1,0 +1,147 @@
+"""A run whose store is locked, full or away while nothing is being played waits for it, and ends only for a reason."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ggp.referee.control.control import CommandQueue, RunController
+from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.progress import Progress, StopConditions
+from ggp.referee.ladder.run import LadderRun
+from ggp.referee.ladder.session import prepare_pools
+from ggp.referee.play.pool import LocalPool, WorkerPool
+from ggp.referee.play.worker import WorkerConfig
+from ggp.referee.store.model import Full, Locked, StoreError
+from ggp.referee.store.store import Store
+from tests.support.cli import Ggp, wait_until
+from tests.support.dask_cluster import DaskCluster
+from tests.support.ladders import check_whole, first_line, open_store, write_ladder
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = '[format]\nkind = "swiss"\nrounds = 3\n'  # nothing is under way when a round begins
+GAMES = 3 * 2  # three bots: a pair a round
+ERRORS = {"locked": Locked("it is locked"), "full": Full("no room"), "away": StoreError("cannot be reached")}
+
+
+class Refusing:
+    """A database that refuses for two seconds, from the `number`-th call of a method of its store while `idle`."""
+
+    def __init__(self, store: Store, method: str, number: int, error: StoreError) -> None:
+        self._store, self._error = store, error
+        self._left, self._call = number, getattr(store, method)
+        self._until = 0.0
+        self.refused = 0
+        self.idle: Callable[[], bool] = lambda: True
+        setattr(store, method, self._count)
+        for name in ("writing", "reading") if not isinstance(error, Locked | Full) else ("writing",):
+            setattr(store.database, name, partial(self._open, getattr(store.database, name)))
+
+    def _count(self, *words: object, **named: object) -> object:
+        self._left -= self.idle()
+        if self._left == 0:
+            self._until = time.monotonic() + 2
+        return self._call(*words, **named)
+
+    @contextlib.contextmanager
+    def _open(self, real: Callable[[], "contextlib.AbstractContextManager[Connection]"]) -> Iterator[Connection]:
+        if time.monotonic() < self._until:
+            self.refused += 1
+            raise self._error
+        with real() as connection:
+            yield connection
+
+
+def play(
+    file: Path,
+    limits: StopConditions,
+    hire: Callable[[], WorkerPool],
+    method: str,
+    number: int,
+    error: StoreError,
+    controlled: bool = False,
+) -> Progress:
+    ladder, _ = prepare_pools(read_ladder(file))
+    with Store.open(ladder.store, create=True) as store:
+        store.take_lock("test")
+        refusing = Refusing(store, method, number, error)
+        control = RunController(CommandQueue(), remains=False) if controlled else None
+        run = LadderRun(ladder, store, hire, limits, lambda progress: None, control=control)
+        refusing.idle = lambda: method != "counted" or run.progress.stored == limits.games
+        progress = run.go()
+        store.release_lock()
+    assert refusing.refused, "it was not asked while it refused"
+    assert any("the run waits" in line for line in progress.messages), progress.messages
+    return progress
+
+
+def local() -> WorkerPool:
+    return LocalPool(1, WorkerConfig(pin=False))
+
+
+@pytest.mark.parametrize("controlled", [False, True], ids=["alone", "control"])
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_round_whose_pairs_cannot_be_stored_waits(tmp_path: Path, error: str, controlled: bool) -> None:
+    file = write_ladder(tmp_path, more=ROUNDS)
+    progress = play(file, StopConditions(), local, "issue", 2, ERRORS[error], controlled)
+    assert (progress.finished, progress.failed) == ("all 3 rounds are played", "")
+    assert progress.stored == GAMES
+    check_whole(file)
+
+
+@pytest.mark.parametrize("controlled", [False, True], ids=["alone", "control"])
+def test_whether_it_is_over_is_asked_until_the_store_answers(tmp_path: Path, controlled: bool) -> None:
+    file = write_ladder(tmp_path)
+    progress = play(file, StopConditions(games=4), local, "counted", 1, ERRORS["away"], controlled)
+    assert progress.finished.startswith("4 games were to be played") and not progress.failed
+    assert progress.stored == 4
+
+
+def test_workers_of_a_cluster_do_not_end_it_either(tmp_path: Path) -> None:
+    from ggp.referee.ladder.dask_pool import DaskPool
+
+    file = write_ladder(tmp_path, more=ROUNDS)
+    with DaskCluster(tmp_path) as dask:
+        dask.add_worker()
+        hire = partial(DaskPool, dask.url, patience=60)
+        progress = play(file, StopConditions(), hire, "issue", 2, ERRORS["away"])
+    assert (progress.finished, progress.failed, progress.stored) == ("all 3 rounds are played", "", GAMES)
+
+
+def test_a_store_that_stays_away_ends_it_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.referee.ladder.run.PATIENCE", 1.0)
+    file = write_ladder(tmp_path, more=ROUNDS)
+    progress = play(file, StopConditions(), local, "issue", 2, ERRORS["away"])
+    assert (progress.finished, progress.failed) == ("", "cannot be reached")
+
+
+def test_bots_that_enter_while_another_process_holds_the_store(tmp_path: Path) -> None:
+    """By hand: a lock of 8 s, longer than SQLite's patience, when a round begins."""
+    file = write_ladder(tmp_path, more=ROUNDS.replace("3", "400"))
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    wait_until(lambda: file.with_suffix(".db").exists() and _games(file) > 4)
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None, timeout=60)
+    connection.execute("BEGIN IMMEDIATE")
+    assert "the run waits" in first_line(running, "is locked by another process")
+    time.sleep(3)
+    connection.execute("ROLLBACK")
+    connection.close()
+    before = _games(file)
+    wait_until(lambda: _games(file) > before + 4 or running.process.poll() is not None)
+    assert running.process.poll() is None, running.process.communicate()
+    running.process.terminate()
+    assert running.wait().status == 143
+
+
+def _games(file: Path) -> int:
+    try:
+        with open_store(file) as store:
+            return store.totals().games
+    except StoreError:
+        return 0
