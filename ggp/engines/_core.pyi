@@ -176,7 +176,7 @@ class Taigo(_Position):
         """The cells of each tile, dark half and light half, in the order of play; not those of a board that was set up."""
 
 class Taugo(_Position):
-    """Taugo. score_parts: strings, edge_stones, fewer_strings; string_values lists the value of every string, zeros too.
+    """Taugo. score_parts: string_points, edge_points, fewer_strings; string_values lists the value of every string, zeros too.
 
     A board has "?" at its corners. captured(): stones that cuts have replaced. The policy "rollout" is uniform over the
     moves that put stones on the board; it passes, and never swaps sides, only when there is no such move.

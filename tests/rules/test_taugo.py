@@ -179,7 +179,7 @@ def test_several_blocks_out_to_the_edge() -> None:
     state = set_up("B5 C5", "D4 D5 D6 F4 F5 F6 J4 J5 J6", size=10)
     assert runs(state, "D5")[-2:] == ["D5+E5+F5+G5+H5", "D5+E5+F5+G5+H5+J5+K5"]
     state.play("D5+E5+F5+G5+H5+J5+K5")
-    assert state.score_parts()["black"]["edge_stones"] == 1
+    assert state.score_parts()["black"]["edge_points"] == 1
 
 
 def test_the_stone_behind_a_later_block_counts_its_sides() -> None:
@@ -209,11 +209,40 @@ def test_knots_stop_a_run() -> None:
     assert runs(set_up("B4 E4 D5 E5"), "C4") == []
 
 
-def test_knots_arise_of_inner_points_only() -> None:
-    state = set_up("D1 E1 D2")
-    assert "E2" in state.legal_moves()
-    state.play("E2")
-    assert state.score_parts()["black"]["strings"] == 3
+EDGE_KNOT_GAME = "G3 G7 E5 C4 F3 E6 G2 F7+E7 D6 D7+C7 F4+F5+F6+F7+F8 F6+G6"
+
+
+def test_g_a_knot_with_edge_points(taugo: Any) -> None:
+    state = taugo(size=8, pie=False)
+    for move in EDGE_KNOT_GAME.split():
+        state.play(move)
+    assert "E6+E7" not in state.legal_moves()
+    assert "E6+E7+E8" not in state.legal_moves(), "E7 F7 E8 F8 would be a knot"
+    assert runs(state, "E6") == []
+
+
+def test_g_why_a_knot_with_edge_points_is_refused() -> None:
+    assert played(EDGE_KNOT_GAME, size=8, pie=False).why_illegal("E6+E7+E8") == "knot at E7 F7 E8 F8"
+
+
+@pytest.mark.parametrize(
+    ("edge", "point"),
+    [("D1 E1 D2", "E2"), ("A4 A5 B4", "B5"), ("D8 E8 E7", "D7"), ("H4 H5 G5", "G4"), ("B1 B2 C1", "C2")],
+)
+def test_two_edge_stones_and_two_perimeter_stones_are_a_knot(taugo: Any, edge: str, point: str) -> None:
+    assert not [move for move in set_up(edge, taugo=taugo).legal_moves() if point in move.split("+")]
+    assert point in set_up(edge.split()[0], taugo=taugo).legal_moves()
+
+
+def test_a_square_with_a_corner_is_never_a_knot(taugo: Any) -> None:
+    assert "B2" in set_up("A2 B1", taugo=taugo).legal_moves()
+
+
+def test_a_run_along_the_perimeter_stops_before_a_knot_with_the_edge(taugo: Any) -> None:
+    """Black has E1 and F1: a run from B2 may fill E2, or F2 from the other side, but not both."""
+    assert runs(set_up("B2 E1 F1", taugo=taugo), "C2") == ["C2+D2", "C2+D2+E2"]
+    assert not [run for run in runs(set_up("G2 E1 F1", taugo=taugo), "F2") if "E2" in run]
+    assert "F2" in set_up("G2 E1 F1", taugo=taugo).legal_moves()
 
 
 def test_a_knot_in_a_cut() -> None:
@@ -265,15 +294,15 @@ def test_the_score_and_what_it_is_made_of() -> None:
     parts = state.score_parts()
     assert parts["black"] == {
         "total": 6 + 1 + 1 + 3,
-        "strings": 8,
-        "edge_stones": 3,
+        "string_points": 8,
+        "edge_points": 3,
         "fewer_strings": 0,
         "string_values": [6, 1, 1, 0],  # F1 is a string of its own
     }
     assert parts["white"] == {
         "total": 3 + 1 + 1,
-        "strings": 4,
-        "edge_stones": 1,
+        "string_points": 4,
+        "edge_points": 1,
         "fewer_strings": 0,
         "string_values": [3, 1, 0, 0],
     }

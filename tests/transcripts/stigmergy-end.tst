@@ -1,5 +1,5 @@
 # engine: stigmergy size=2 komi=0
-# RULES.md, Stigmergy, examples (c) and (d): White can only pass, then Black may replace, place or pass.
+# The smallest board of Stigmergy: White can only pass, then Black may replace, place or pass.
 ggp-status
 #? [phase=play to_play=black seat=1 ply=0]
 

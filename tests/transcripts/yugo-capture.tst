@@ -1,5 +1,5 @@
 # engine: yugo size=5 komi=0
-# RULES.md, Yugo, example (d), reached by play with two more black pawns: Black's king at A2 captures A1,
+# The end of a suicide fight in Yugo, reached by play with two more black pawns: Black's king at A2 captures A1,
 # White's A1 is legal at once; as it stands 4 to 3.
 ggp-options
 #? [size int 9 2\.\.25\nkomi int 7 \*\nhandicap int 0 0,2\.\.9\nagreement enum off on,off]

@@ -1,4 +1,4 @@
-// Go: Tromp-Taylor area scoring, suicide forbidden, three ko rules, handicap. The rules are RULES.md, "Go".
+// Go: Tromp-Taylor area scoring, suicide forbidden, three ko rules, handicap. The rules: docs/reference/games/go.md.
 #pragma once
 #include <bit>
 #include <cmath>

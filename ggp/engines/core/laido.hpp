@@ -1,4 +1,5 @@
-// Laido (Saïd Galdseid, 2024): lean connections between edge stones of a hexagon. The rules are RULES.md, "Laido".
+// Laido (Saïd Galdseid, 2024): lean connections between edge stones of a hexagon.
+// The rules: docs/reference/games/laido.md.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// Stigmergy (Luis Bolaños Mures): territory by lines of sight, and a bid for komi. The rules are RULES.md, "Stigmergy".
+// Stigmergy (Steve Metzger and Luis Bolaños Mures): territory by lines of sight, and a bid for komi.
+// The rules: docs/reference/games/stigmergy.md.
 #pragma once
 #include <array>
 #include <cstdint>

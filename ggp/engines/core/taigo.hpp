@@ -1,5 +1,5 @@
 // Taigo (Néstor Romeral Andrés): two-coloured tiles on an unbounded hex lattice, cones in the holes, five in a row.
-// The rules are RULES.md, "Taigo".
+// The rules: docs/reference/games/taigo.md.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Taugo (Saïd Gadwen, 2023): strings of stones that run, cut and reach for the edge. The rules are RULES.md, "Taugo".
+// Taugo (Saïd Gadwen, 2023): strings of stones that run, cut and reach for the edge.
+// The rules: docs/reference/games/taugo.md.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -119,8 +120,8 @@ inline void Taugo::set_up(std::string_view cells, Colour side) {
             board.put({taugo::Way::east, row, column, 1}, cells[i] == 'X' ? Colour::black : Colour::white);
     }
     for (const Colour colour : {Colour::black, Colour::white})
-        for (int row = 1; row < size() - 2; ++row)
-            for (int column = 1; column < size() - 2; ++column)
+        for (int row = 0; row < size() - 1; ++row)
+            for (int column = 0; column < size() - 1; ++column)
                 if (board.knot(colour, column, row))
                     throw std::invalid_argument(taugo::knot_at(square_, column, row));
     board_ = board;
@@ -313,8 +314,8 @@ inline Score Taugo::score() const {
         const int edge_stones = board_.edge_stones(colour);
         int strings = 0;
         for (const int value : values[i]) strings += value;
-        scores[i].parts.emplace_back("strings", strings);
-        scores[i].parts.emplace_back("edge_stones", edge_stones * (edge_stones + 1) / 2);
+        scores[i].parts.emplace_back("string_points", strings);
+        scores[i].parts.emplace_back("edge_points", edge_stones * (edge_stones + 1) / 2);
         scores[i].parts.emplace_back("fewer_strings", values[i].size() < values[1 - i].size() ? 0.5 : 0);
         scores[i].lists.emplace_back("string_values", values[i]);
         scores[i].add_up();

@@ -98,9 +98,10 @@ class Board {
         return bits_in(replaced);
     }
 
-    // The point is the lower left corner of a 2x2 square of inner points in that colour.
+    // The point is the lower left corner of a 2x2 square in that colour. Edge points count. The corners of the board are
+    // always empty, so a square with one of them is never a knot.
     bool knot(Colour colour, int column, int row) const {
-        if (!is_inner(column, row) || !is_inner(column + 1, row + 1)) return false;
+        if (column < 0 || row < 0 || column + 1 >= edge_ || row + 1 >= edge_) return false;
         const Lines& mine = rows(colour);
         const auto r = static_cast<std::size_t>(row);
         return ((mine[r] & mine[r + 1]) >> column & 3) == 3;

@@ -62,10 +62,9 @@ inline Line::Line(const Board& board, Axis axis, int line, Colour colour, bool a
     mine_ = mine[i];
     const Bits empty = (board.whole() | board.whole() << 32) & ~mine_ & ~enemy;
     const Bits above = mine[i + 1] & inner, below = mine[i - 1] & inner;
-    // Bit i: i and i + 1 must not both be ours, for their neighbours on one side are, and all four are inner points.
-    // This is all there is to say on knots.
-    Bits pairs = line + 2 < board.edge() ? above & above >> 1 : 0;
-    if (line > 1) pairs |= below & below >> 1;
+    // Bit i: i and i + 1 must not both be ours, because their neighbours on one side are, edge points among them. This
+    // is all there is to say on knots.
+    const Bits pairs = (mine[i + 1] & mine[i + 1] >> 1) | (mine[i - 1] & mine[i - 1] >> 1);
     const Bits before_mine = pairs & mine_ >> 1, behind = pairs << 1;  // their second, their first point would be ours
     singles_ = empty & board.inner() & ~(before_mine | (pairs & mine_) << 1);
 

@@ -130,7 +130,7 @@ class MoveErrors {
             const auto [column, row] = run_.point(i);
             for (const auto& [c, r] :
                  {std::pair{column - 1, row - 1}, {column, row - 1}, {column - 1, row}, {column, row}})
-                if (first.empty() && c > 0 && r > 0 && after.knot(colour_, c, r)) first = knot_at(square_, c, r);
+                if (first.empty() && after.knot(colour_, c, r)) first = knot_at(square_, c, r);
         }
         return first.empty() ? throw std::logic_error("nothing is wrong with the run") : first;
     }

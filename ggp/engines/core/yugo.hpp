@@ -1,4 +1,5 @@
-// Yugo (Luis Bolaños Mures, 2017): go with kings that capture and stay, and a button. The rules are RULES.md, "Yugo".
+// Yugo (Luis Bolaños Mures, 2017): go with kings that capture and stay, and a button.
+// The rules: docs/reference/games/yugo.md.
 #pragma once
 #include <array>
 #include <cstdint>

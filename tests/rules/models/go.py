@@ -1,4 +1,4 @@
-"""Go again, from RULES.md alone: Tromp-Taylor areas, no suicide, three ko rules, all from whole boards; no engine."""
+"""A second implementation of Go: Tromp-Taylor areas, no suicide, three ko rules, all computed from whole boards."""
 
 from __future__ import annotations
 

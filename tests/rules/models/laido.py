@@ -1,4 +1,4 @@
-"""Laido again, from RULES.md alone: groups and their shortest chains found anew each time; no engine."""
+"""A second implementation of Laido: groups and their shortest chains are found anew each time."""
 
 from __future__ import annotations
 

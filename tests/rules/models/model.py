@@ -1,7 +1,7 @@
-"""What every model is: a position that changes by text moves, plain enough to be checked against RULES.md by eye.
+"""The base of the models: a position that changes by text moves, plain enough to check against the rules by eye.
 
-A model shares no code with the core. Everything is worked out anew each time it is asked for; only tables of a board
-that never change (names, neighbours) are kept. The sentences quoted are RULES.md's.
+A model shares no code with the core. It computes everything anew each time and keeps only tables that never change
+(names, neighbours). Quoted sentences state the exact rule; docs/reference/games explains it.
 """
 
 from __future__ import annotations

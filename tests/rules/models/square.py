@@ -1,7 +1,7 @@
 """What the square-board models share: names of points, groups and regions, passing and the agreement; not a game.
 
 A board is a string of size*size characters, A1 first, then B1 ...: `.` empty, `X #` black, `O @` white (`#` and `@`
-are kings). Everything is worked out from that string each time it is asked for. The sentences quoted are RULES.md's.
+are kings). Everything is computed from that string each time.
 """
 
 from __future__ import annotations

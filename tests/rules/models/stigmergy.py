@@ -1,4 +1,4 @@
-"""Stigmergy again, from RULES.md alone: every cell looks along its six lines each time it is asked; no engine."""
+"""A second implementation of Stigmergy: every cell looks along its six lines each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taigo again, from RULES.md alone: tiles and cones as cells of a dict on the unbounded lattice; no engine."""
+"""A second implementation of Taigo: tiles and cones in a dict over the unbounded lattice."""
 
 from __future__ import annotations
 

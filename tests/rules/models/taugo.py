@@ -1,4 +1,4 @@
-"""Taugo again, from RULES.md alone: every move is made of a walk over the board, point by point; no engine."""
+"""A second implementation of Taugo: every move is found by walking over the board, point by point."""
 
 from __future__ import annotations
 
@@ -151,9 +151,9 @@ class TaugoModel(PieModel):
         return sum(stones.get(q) == colour for q in adjacent(self.size)[p])
 
     def knots(self, stones: dict[Point, str], colour: str) -> bool:
-        """ "A knot is a 2×2 square of inner points in one colour"."""
-        inner = {p for p, owner in stones.items() if owner == colour and not is_edge(p, self.size)}
-        return any({(x + 1, y), (x, y + 1), (x + 1, y + 1)} <= inner for x, y in inner)
+        """ "A knot is a 2×2 square of points of the board in one colour, edge points included"."""
+        mine = {p for p, owner in stones.items() if owner == colour}
+        return any({(x + 1, y), (x, y + 1), (x + 1, y + 1)} <= mine for x, y in mine)
 
     def place(self, move: str) -> None:
         """See PieModel.place."""
@@ -192,8 +192,8 @@ class TaugoModel(PieModel):
             half = 0.5 if len(strings) < len(self.strings(OTHER[colour])) else 0
             found[colour] = {
                 "total": sum(values) + edge + half,
-                "strings": sum(values),
-                "edge_stones": edge,
+                "string_points": sum(values),
+                "edge_points": edge,
                 "fewer_strings": half,
                 "string_values": sorted(values, reverse=True),
             }

@@ -1,4 +1,4 @@
-"""Yugo again, from RULES.md alone: every turn the groups are found anew and the surrounded ones counted; no engine."""
+"""A second implementation of Yugo: each turn finds the groups anew and counts the surrounded ones."""
 
 from __future__ import annotations
 
