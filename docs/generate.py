@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from docs.pictures import examples_of, picture, screenshot, section
+from docs.pictures import examples_of, picture, screenshot, with_pictures
 from ggp.engines.game import Game
 from ggp.protocol.commands import Who, commands_of, level
 from ggp.protocol.conformance import RULES, Check, Demand, catalogue
@@ -291,8 +291,8 @@ def games_page(games: list[Game]) -> str:
 
 
 def game_page(game: Game) -> str:
-    """A game's rules, which are its docstring, and pictures of examples, which `ggp-rules` cannot show."""
-    return game.rules.strip() + "\n" + section(examples_of(game))
+    """Return the game's docstring with pictures of examples, which `ggp-rules` cannot show."""
+    return with_pictures(game.rules, examples_of(game))
 
 
 def _commands(who: Who) -> str:

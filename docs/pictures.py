@@ -1,11 +1,10 @@
 """The pictures of the rules pages, drawn by way of scenes from the table in examples."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from docs.examples import EXAMPLES, Example
-from ggp.engines.game import Game, State, read_options
+from ggp.engines.game import Game, read_options
 from ggp.engines.history import GameHistory
 from ggp.engines.service import full_scene
 from ggp.protocol.drawing import svg
@@ -14,8 +13,6 @@ from ggp.referee.ratings.bradley_terry import Counts
 from ggp.referee.ratings.ratings import rate
 from ggp.referee.ratings.scale import Z95
 
-SIGNS = {"black": "X", "white": "O", "black kings": "#", "white kings": "@"}
-
 
 def examples_of(game: Game) -> list[Example]:
     """The game's examples, in the order of its page."""
@@ -23,11 +20,8 @@ def examples_of(game: Game) -> list[Example]:
 
 
 def position(game: Game, example: Example) -> GameHistory:
-    """The line of play whose position is drawn."""
+    """Play the example's moves through the engine. Raises IllegalMove if one of them is illegal."""
     line = GameHistory(game, read_options(game, example.options.split()))
-    if example.pieces:
-        state: Any = line.state
-        state.core.set_up(_board(line.state, example.pieces), example.side)
     for move in example.moves.split():
         line.play(line.state.to_play, move)
     return line
@@ -79,25 +73,14 @@ def screenshot(board: str) -> str:
     )
 
 
-def section(examples: Sequence[Example]) -> str:
-    """The part of a rules page that shows them; empty without any."""
-    if not examples:
-        return ""
-    parts = ["\n## Pictures\n"]
+def with_pictures(rules: str, examples: Sequence[Example]) -> str:
+    """Return the rules with each example at the end of its section. Raises ValueError for an unknown section."""
+    parts = re.split(r"(?m)^(?=#{2,3} )", rules.strip() + "\n")
+    headings = [part.splitlines()[0].lstrip("# ") for part in parts]
     for example in examples:
+        at = headings.index(example.section)
         alt = f"{example.game}: {example.title[0].lower()}{example.title[1:]}"
-        parts.append(f"### {example.title}\n\n![{alt}](pictures/{example.name}.svg)\n\n{example.caption}\n")
-    return "\n".join(parts)
-
-
-def _board(state: State, pieces: Mapping[str, str]) -> str:
-    """The pieces as the core reads a board: a character a cell, `?` for none; on a lattice cells by name."""
-    signs = {cell: SIGNS[what] for what, cells in pieces.items() for cell in cells.split()}
-    if any("," in cell for cell in signs):
-        return " ".join(f"{cell}={sign}" for cell, sign in signs.items())
-    scene = state.scene()
-    names = {(cell["x"], cell["y"]): cell["at"] for cell in scene["cells"]}
-    if scene["board"]["kind"] != "square":
-        return "".join(signs.get(name, ".") for name in names.values())
-    places = [(x, y) for y in range(scene["board"]["height"]) for x in range(scene["board"]["width"])]
-    return "".join(signs.get(names[place], ".") if place in names else "?" for place in places)
+        parts[at] = (
+            f"{parts[at].rstrip()}\n\n![{alt}](pictures/{example.name}.svg)\n\n*{example.title}.* {example.caption}\n\n"
+        )
+    return "".join(parts).rstrip() + "\n"

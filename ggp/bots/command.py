@@ -18,7 +18,7 @@ from ggp.engines.game import Option, OptionError
 from ggp.protocol.errors import CommandFailed
 
 BOTS = {
-    "random": "plays every legal move with equal chance",
+    "random": "chooses among all possible turns with equal chance",
     "greedy": "tries every move with a few random games, one ply deep, and keeps an eye on its clock",
     "mcts": "searches a tree of random games: by playouts, time and threads of your choice",
     "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",

@@ -1,6 +1,6 @@
 """What a bot sees when it is asked for a move: the position, its colour, its time; a copy that it may change."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ggp.bots.clock import BotClock
@@ -77,6 +77,13 @@ class Position:
 
     def legal_moves(self) -> list[str]:
         return self._state.legal_moves()
+
+    def distinct_moves(self) -> list[str]:
+        """Return the legal moves without those that lead to the same position as an earlier one."""
+        first: dict[Hashable, str] = {}
+        for move in self._state.legal_moves():
+            first.setdefault(self._game.effect(move), move)
+        return list(first.values())
 
     def hash(self) -> int:
         return self._state.hash()

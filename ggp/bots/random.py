@@ -1,4 +1,4 @@
-"""The bot that plays every legal move with equal chance, passes and tokens too; the measure of all others."""
+"""The bot that chooses among all possible turns with equal chance, passes and tokens too; the measure of all others."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,13 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 def make_choose(chance: BotRng) -> Choose:
-    """The same seeds and the same position: the same move."""
+    """Return a bot that always plays the same moves for the same seeds and positions.
+
+    Moves with the same result count once: in Taugo two runs may fill the same points from opposite ends.
+    """
 
     def choose(position: Position) -> str:
         chance.begin_ply(position.ply)
-        return chance.choice(position.legal_moves())
+        return chance.choice(position.distinct_moves())
 
     return choose

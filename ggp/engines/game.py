@@ -1,7 +1,7 @@
 """The contract of a game: what a Game and a State must offer. It knows no rules and no protocol (see service)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -281,6 +281,10 @@ class Game(ABC):
     def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
         """What `colour` has entered so far, as cells with the colours of their pieces."""
         return dict.fromkeys(cells, colour)
+
+    def effect(self, move: str) -> Hashable:
+        """Return a key that is equal for legal moves of one position that lead to the same position."""
+        return move
 
     def komi(self, number: float) -> OptionValue | None:
         """GTP's `komi` (any finite number) -> the value of the option `komi`; None: this game has no use for it."""

@@ -4,7 +4,14 @@ The game of go on a square grid, with the rules that computer programs agree on 
 scoring, suicide forbidden. It is here for the many bots that already play it. No territory scoring, no removal
 of dead stones by judgement: what stands on the board counts, unless both sides agree otherwise.
 
-The rules are common property. What this project decided is marked *ours*; each is an option or stated below.
+## Start a game
+
+```sh
+ggp match go,size=9 human greedy   # play against a built-in bot, in this terminal
+ggp console go size=9              # try moves on the engine: showboard, ggp-legal_moves, play B D4
+```
+
+The rules are common property. What this project decided is marked *ours*, with the reason.
 
 ## Options
 
@@ -24,7 +31,7 @@ its *liberties*.
 
 Black (seat 1) moves first; then turns alternate. A turn is a stone on an empty point, written as the point (`D4`), or
 `pass`. After a stone is placed, enemy groups without liberties are taken from the board. A stone that would leave its
-own group without liberties after that is suicide and illegal (*ours*).
+own group without liberties after that is suicide and illegal (*ours*: few programs play it).
 
 ## Ko
 
@@ -34,7 +41,8 @@ Passing is never restricted. A stone may not be placed
 * `situational`: if it would recreate a board that stood earlier with the same side to move; positions after passes
   count;
 * `simple`: if it would recreate the board before the opponent's last move. Longer cycles are possible then, so when a
-  stone makes a board with the same side to move stand for the third time, the game is over and drawn, `0` (*ours*).
+  stone makes a board with the same side to move stand for the third time, the game is over and drawn, `0` (*ours*:
+  such a game would never end).
 
 ## Handicap
 
@@ -59,11 +67,11 @@ Two consecutive passes end the game. The score of a side is its stones on the bo
 the empty regions that touch only its stones; White has the komi added. The result is the difference: `B+3.5`, `W+1`,
 or `0` for a draw, which needs an integer komi.
 
-`agreement=on` (*ours*): the first two consecutive passes do not end the game. First the side that passed first, then
-the other, answers `dead:` and a comma-separated list of points, or `dead:` alone. A stone names its whole group; an
-empty point or a repeated one is illegal. If both lists name the same groups, these are removed, the game is over and
-the board counts. If not, play goes on with the opponent of the side that passed last, and the next two consecutive
-passes end the game without removals.
+`agreement=on` (*ours*, as in Yugo, for bots that do not play a position out): the first two consecutive passes do not
+end the game. First the side that passed first, then the other, answers `dead:` and a comma-separated list of points,
+or `dead:` alone. A stone names its whole group; an empty point or a repeated one is illegal. If both lists name the
+same groups, these are removed, the game is over and the board counts. If not, play goes on with the opponent of the
+side that passed last, and the next two consecutive passes end the game without removals.
 """
 
 from typing import Literal, cast

@@ -5,8 +5,15 @@ is a long chain between two edge stones with as little as possible hanging on it
 of its shortest such chain, less all its stones. The best group wins; equal ones are set aside and the next best
 compared.
 
-The recommended side is 9; the designer also names 7 and 11. Board, turns, the value of a group, the comparison, the
-half point and the pie are the designer's, in other words. What this project decided is marked *ours*.
+## Start a game
+
+```sh
+ggp match laido,size=5 human greedy   # play against a built-in bot, in this terminal
+ggp console laido size=5              # try moves on the engine: showboard, ggp-legal_moves, play B E5
+```
+
+Board, turns, the value of a group, the comparison, the half point and the pie are the designer's, retold. What this
+project decided is marked *ours*, with the reason.
 
 ## Options
 
@@ -16,17 +23,19 @@ half point and the pie are the designer's, in other words. What this project dec
 | `pie` | on | on, off | whether seat 2 may swap sides after the first stone |
 | `half_point` | final | final, first | which pass wins where all values are equal (below) |
 
-The limits and the option `half_point` are *ours*, and so is the possibility to play without the pie.
+The designer recommends 9 and also names 7 and 11. *Ours*: the limits, from the smallest board with a game in it to the
+last column letter; `pie=off`, for matches that play every opening from both sides anyway; `half_point`, because the
+designer's sentence allows two readings (below).
 
 ## Board and words
 
-A hexagon with s points on a side has 3s(s − 1) + 1 points; inside, each has six neighbours along the lines. The points
-of the outermost ring are *edge points*, stones on them *edge stones*. A point is written as a column letter from A,
-without I, and a row number from 1 at the bottom; rows are level, and columns lean to the right going up (*ours*). With
-c the number of the column (A is 1, H is 8, J is 9) and r the row, both from 1 to 2s − 1, the points are those with s+1
-≤ c+r ≤ 3s−1: for s = 2 they are A2 A3 B1 B2 B3 C1 C2, and the centre of s = 5 is E5. The neighbours of column c, row r
-are the points at (c − 1, r), (c + 1, r), (c, r − 1), (c, r + 1), (c + 1, r − 1) and (c − 1, r + 1): those of E5 are D5,
-F5, E4, E6, F4 and D6.
+A hexagon with s points on a side has 3s(s − 1) + 1 points; inside, each has six neighbours along the lines. The
+points of the outermost ring are *edge points*, stones on them *edge stones*. A point is written as a column letter
+from A, without I, and a row number from 1 at the bottom; rows are level, and columns lean to the right going up
+(*ours*: GTP needs letters and numbers). With c the number of the column (A is 1, H is 8, J is 9) and r the row, both
+from 1 to 2s − 1, the points are those with s+1 ≤ c+r ≤ 3s−1: for s = 2 they are A2 A3 B1 B2 B3 C1 C2, and the centre
+of s = 5 is E5. The neighbours of column c, row r are the points at (c − 1, r), (c + 1, r), (c, r − 1), (c, r + 1), (c
++ 1, r − 1) and (c − 1, r + 1): those of E5 are D5, F5, E4, E6, F4 and D6.
 
 A *group* is all stones of one colour that are connected along lines.
 
@@ -34,7 +43,7 @@ A *group* is all stones of one colour that are connected along lines.
 
 `pie=on`: in ply 0 seat 1 places a black stone on any point; `pass` is not possible. In ply 1 seat 2 plays for White
 (a stone, or `pass`), or answers `swap-sides`: the seats exchange their colours, the board stays as it is, and White,
-who is now seat 1, is still to move. That swapping is a ply of its own is *ours*.
+who is now seat 1, is still to move. Swapping is a ply of its own (*ours*: records and clocks count plies).
 
 `pie=off`: no swap, and Black may pass from the start.
 
@@ -55,15 +64,17 @@ edge stones has p = 0. So two edge stones beside each other have p = 2, and a lo
 
 The designer calls the p stones the connection part, a minimally connected subgroup with two edge stones, and the
 others the surplus. A group may have several such subgroups that are minimal in the sense that no stone can be left
-out. *Ours*: the one with the fewest stones counts.
+out. *Ours*: the one with the fewest stones counts, because it can be computed quickly and named without doubt.
 
 Each side's values are sorted in descending order. The shorter list is filled up with zeros at its end (*ours*: a side
 with no group left is neither better nor worse off than 0, so [5] beats [5, −1]), and the lists are compared pair by
-pair. At the first difference the higher value wins, `B+3`, by the difference (*ours*).
+pair. At the first difference the higher value wins, `B+3`, by the difference (*ours*: the designer names no margin).
 
 If no pair differs, half a point decides, `B+0.5`. It belongs to the side that passed first: with `half_point=final`
 the side that made the first of the two final passes, with `half_point=first` the side that made the first pass of the
-whole game. The designer's sentence allows both readings; the default is *ours*. There are no draws.
+whole game. The designer's sentence, "the player who passed their turn first", allows both readings. *Ours*: `final` is
+the default, because a pass in the middle of the game should not decide it. There are no draws. A later text of the
+designer breaks this tie by the stones nearer the centre instead; this project keeps to the first text.
 """
 
 from typing import Literal

@@ -1,11 +1,18 @@
 """# Stigmergy
 
-A territory game of lines of sight on a hexagon of cells, for two sides, by Luis Bolaños Mures; it descends from
-Tumbleweed by Michał Zapała. Nothing is ever removed: an enemy stone is replaced where you see enough, and no game can
-draw.
+A territory game of lines of sight on a hexagon of cells, for two sides, by Steve Metzger and Luis Bolaños Mures; it
+descends from Tumbleweed by Michał Zapała. Nothing is ever removed: an enemy stone is replaced where you see enough, and
+no game can end in a draw.
 
-Sight, control, the turns, komi, the button and the score are the designer's, in other words. What this
-project decided is marked *ours*.
+## Start a game
+
+```sh
+ggp match stigmergy,size=5 human greedy   # play against a built-in bot, in this terminal
+ggp console stigmergy size=5              # try moves on the engine: showboard, ggp-legal_moves, play B bid:3
+```
+
+Sight, control, the turns, komi, the button and the score are the designers', retold. What this project decided is
+marked *ours*, with the reason.
 
 ## Options
 
@@ -14,15 +21,19 @@ project decided is marked *ours*.
 | `size` | 8 | 2–13 | cells on a side of the hexagon |
 | `komi` | bid | bid, or an integer | points for White; may be negative |
 
-The defaults and the limits are *ours*.
+*Ours*: 8 as the default, a game of about an hour between people; the limits, from the smallest board with a game in it
+to the last column letter.
 
 ## Board and words
 
-A hexagon with s cells on a side has N = 3s(s−1)+1 cells. A cell is written as a column letter from A, without I, and a
-row number from 1 at the bottom; rows are level, and columns lean to the right going up (*ours*). With c the number of
-the column (A is 1, H is 8, J is 9) and r the row, both from 1 to 2s−1, the cells are those with s+1 ≤ c+r ≤ 3s−1: for
-s = 2 they are A2 A3 B1 B2 B3 C1 C2, and the centre of s = 5 is E5. The neighbours of column c, row r are the cells at
-(c−1, r), (c+1, r), (c, r−1), (c, r+1), (c+1, r−1) and (c−1, r+1): those of E5 are D5, F5, E4, E6, F4 and D6.
+A hexagon with s cells on a side has N = 3s(s−1)+1 cells. A cell is written as a column letter from A, without I, and
+a row number from 1 at the bottom; rows are level, and columns lean to the right going up (*ours*: GTP needs letters
+and numbers). With c the number of the column (A is 1, H is 8, J is 9) and r the row, both from 1 to 2s−1, the cells
+are those with s+1 ≤ c+r ≤ 3s−1: for s = 2 they are A2 A3 B1 B2 B3 C1 C2, and the centre of s = 5 is E5. The
+neighbours of column c, row r are the cells at (c−1, r), (c+1, r), (c, r−1), (c, r+1), (c+1, r−1) and (c−1, r+1):
+those of E5 are D5, F5, E4, E6, F4 and D6.
+
+### Sight and control
 
 Two stones, or a stone and a cell, *see* each other if they lie on one straight line of neighbouring cells with no stone
 between them. You *control* a cell, empty or not, if it sees more stones of yours than half the number of its
@@ -31,9 +42,9 @@ counts nor blocks. No cell is ever controlled by both sides.
 
 ## Komi and sides
 
-With `komi=bid` seat 1, who is Black, first plays `bid:k`: any integer k from 0 to N+1 (the range is *ours*). Then
-seat 2 answers `swap-sides`, and is Black from now on, or `keep-sides`. After that, or at once with a fixed komi, Black
-moves.
+With `komi=bid` seat 1, who is Black, first plays `bid:k`: any integer k from 0 to N+1 (*ours*: a larger komi could
+not be made up for). Then seat 2 answers `swap-sides`, and is Black from now on, or `keep-sides`. After that, or at
+once with a fixed komi, Black moves.
 
 Beside the board lies one *button*, but only if komi is odd; −5 is odd, too.
 
@@ -47,7 +58,7 @@ Black begins; then turns alternate. A turn is exactly one of these:
 4. `pass`: only if every empty cell is controlled, and the button is not waiting to be taken. On a board
    without an empty cell a pass is legal.
 
-Placing and replacing are both written as the cell, `E5`: a cell allows one of them at most (*ours*).
+Placing and replacing are both written as the cell, `E5`: a cell allows one of them at most.
 
 There is always something legal: if a pass is not, either the button waits or some empty cell is uncontrolled, and there
 both sides may place.

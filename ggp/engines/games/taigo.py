@@ -3,8 +3,15 @@
 A five-in-a-row game with two-coloured tiles, for two sides, by Néstor Romeral Andrés. Every tile serves both sides at
 once, and the holes that tiles leave are filled with cones, of either colour, from a supply that both sides share.
 
-Tiles, turns, holes, cones and the end are the designer's, in other words. What this project decided is
-marked *ours*.
+## Start a game
+
+```sh
+ggp match taigo human greedy   # play against a built-in bot, in this terminal
+ggp console taigo              # try moves on the engine: showboard, play B 1,1/2,1
+```
+
+Tiles, turns, holes, cones and the end are the designer's, retold. What this project decided is marked *ours*, with the
+reason.
 
 ## Options
 
@@ -15,17 +22,17 @@ marked *ours*.
 | `tiles` | 40 | 2–200 | all tiles, the first one included |
 
 The designer plays with 40 tiles and with 5 to 10 cones of each colour, 5 in a first game; as a handicap the less
-experienced side gets more cones of its colour. The other values are *ours*.
+experienced side gets more cones of its colour. *Ours*: the limits, wide enough for short tests and long games.
 
 ## Board and words
 
-The board is an unbounded lattice of hexagons. A cell is written `q,r` (*ours*); its neighbours are q±1,r and q,r±1
-and q+1,r−1 and q−1,r+1. A *tile* covers two adjacent cells; one half is Dark, the other Light. Black plays Dark, White
-plays Light. Beside the board lie the tiles and a common supply of dark and light *cones*, each of which covers one
-cell.
+The board is an unbounded lattice of hexagons. A cell is written `q,r` (*ours*: letters would run out); its neighbours
+are q±1,r and q,r±1 and q+1,r−1 and q−1,r+1. A *tile* covers two adjacent cells; one half is Dark, the other Light.
+Black plays Dark, White plays Light. Beside the board lie the tiles and a common supply of dark and light *cones*,
+each of which covers one cell.
 
-The first tile lies on the board from the start, Dark on `0,0` and Light on `1,0` (where it lies is *ours*; it counts
-among the `tiles`, so 39 of 40 are played).
+The first tile lies on the board from the start, Dark on `0,0` and Light on `1,0` (*ours*: on an unbounded board every
+place is the same). It counts among the `tiles`, so 39 of 40 are played.
 
 ## Turns
 
@@ -34,15 +41,16 @@ Black (seat 1) begins; then turns alternate. A turn:
 1. Put a tile on two adjacent empty cells, either way round, so that at least one of them is adjacent to an occupied
    cell. Colours need not match.
 2. If this leaves *holes*, single empty cells whose six neighbours are all occupied now and were not before, fill each
-   of them with a cone of either colour. You must, also if it helps your opponent. If there are fewer cones than holes,
-   all cones are used, and you choose which holes they fill (*ours*; the designer says that an empty supply fills
-   nothing). A hole that stays open stays open for the rest of the game (*ours*).
+   of them with a cone of either colour. You must, even if it helps your opponent. If there are fewer cones than
+   holes, all cones are used, and you choose which holes they fill (*ours*: the designer only says that an empty
+   supply fills nothing). A hole that stays open stays open for the rest of the game (*ours*: a turn fills only the
+   holes that it makes).
 
-Two adjacent empty cells are no hole: a tile fits there. There is no pass (*ours*: the designer speaks of no pass).
+Two adjacent empty cells are not a hole: a tile fits there. There is no pass (*ours*: the designer does not mention
+one).
 
 A move is written as dark cell, stroke, light cell, and each cone after it, `+d:` for a dark one and `+l:` for a light
-one: `0,-1/1,-1+l:0,0` (*ours*). Cones are named in any order; the engine answers with them in ascending order, by q,
-then by r.
+one: `3,0/4,0+l:2,0`. Cones are named in any order; the engine answers with them in ascending order, by q, then by r.
 
 ## End and result
 
@@ -54,7 +62,7 @@ After a turn, in this order:
 * the last tile has been played: the game is drawn.
 
 The result is `B+`, `W+` or `0`. There is no score, so `final_score` before the end answers `cannot score`. `boardsize`
-takes 51, the width of the window that GTP programs are shown (*ours*), and `komi` means nothing here.
+takes 51, the width of the window that GTP programs are shown (*ours*: GTP needs a number), and `komi` has no effect.
 """
 
 from ggp.engines import _core

@@ -4,8 +4,15 @@ A finite territory game on a square grid, for two sides, by Luis Bolaños Mures 
 that capture stay for ever, so no position comes again and no ko rule is needed. It is not go with another score:
 one point takes a pawn or a king by the position alone, never by choice.
 
-Board, pieces, turns, captures, button, score and the agreement after two passes are the designer's, in other
-words. What this project decided is marked *ours*.
+## Start a game
+
+```sh
+ggp match yugo,size=5 human greedy   # play against a built-in bot, in this terminal
+ggp console yugo size=5              # try moves on the engine: showboard, ggp-legal_moves, play B C3
+```
+
+Board, pieces, turns, captures, button, komi, handicap, score and the agreement after two passes are the designer's,
+retold. What this project decided is marked *ours*, with the reason.
 
 ## Options
 
@@ -16,7 +23,9 @@ words. What this project decided is marked *ours*.
 | `handicap` | 0 | 0, 2–9, less than size² | pawns that Black places before White's first turn |
 | `agreement` | off | on, off | whether the sides may agree on dead groups after two passes |
 
-The defaults and the limits are *ours*.
+The designer suggests boards of 9 to 19, a komi of 7 on 9×9 and larger, and handicaps of 2 to 9 pawns. *Ours*: 9 as the
+default, the size that bots play fastest; sizes from 2, for tests, up to 25, the last column letter; a handicap below
+size², so that White can move; `agreement=off`, because bots can play a position out.
 
 ## Board and words
 
@@ -36,8 +45,8 @@ Black (seat 1) begins; then turns alternate. A turn is exactly one of these:
    all surrounded enemy groups are removed. If own groups are surrounded in the position that results, all their
    pawns are removed too.
 
-No point allows both a pawn and a king, so a move is written as the point alone, `D4`; the engine knows the piece
-(*ours*).
+No point allows both a pawn and a king, so a move is written as the point alone, `D4` (*ours*: the engine knows the
+piece).
 Kings never leave the board. A king may be placed against a group of kings only, from which nothing is removed.
 A placement that surrounds own groups but no enemy group is illegal.
 
@@ -45,8 +54,8 @@ The game is finite: kings stay, and between two kings pawns only fill points.
 
 ## Handicap
 
-*Ours*: with a handicap h of 2 or more, Black's first h plies each place one pawn where rule 3 allows it; kings, the
-button and passes are not legal there. Then White moves.
+With a handicap h of 2 or more, Black places h pawns before White's first turn. *Ours*: each is a ply of its own, where
+rule 3 allows a pawn; kings, the button and passes are not legal there, because the designer speaks of pawns alone.
 
 ## End and score
 
@@ -57,16 +66,17 @@ Two consecutive passes end the game. A side's score is the sum of
 * its pieces in groups that have a liberty;
 * the enemy's kings in groups that have none;
 * ½ for the button;
-* White: komi; Black: minus (h − 1) for a handicap of h (*ours*).
+* White: komi; Black: minus (h − 1) for a handicap of h.
 
 The result is the difference: `B+3.5`. Komi is an integer and the button is half a point, so no draw is possible once
 the button is taken, and no pass before.
 
 `agreement=on`: the first two consecutive passes do not end the game. First the side that passed first, then the
-other, answers `dead:` and a comma-separated list of points, or `dead:` alone (the order and the form are *ours*). A
-stone names its whole group; an empty point or a repeated one is illegal. If both lists name the same groups, these are
-removed, kings included, the game is over and the board counts. If not, play goes on with the opponent of the
-side that passed last, and the next two consecutive passes end the game without removals.
+other, answers `dead:` and a comma-separated list of points, or `dead:` alone (the order and the form are *ours*:
+players who talk need neither). A stone names its whole group; an empty point or a repeated one is illegal. If both
+lists name the same groups, these are removed, kings included, the game is over and the board counts. If not, play
+goes on with the opponent of the side that passed last, and the next two consecutive passes end the game without
+removals.
 """
 
 from ggp.engines import _core

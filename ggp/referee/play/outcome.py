@@ -95,7 +95,7 @@ class CannotStart(CodedError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a match. `result` as in RULES.md, "" for a void one; seats are 1, 2, or 0 for none."""
+    """The end of a match. `result` as engines write it (`B+3.5`), "" for a void one; seats are 1, 2, or 0 for none."""
 
     termination: Termination
     result: str = ""
