@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.bot_spec import BotSpec, is_human
 from ggp.referee.play.pool import SeriesReport, SeriesRun
 from ggp.referee.play.series import SeriesScore, SeriesTally
+from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.scale import MEANS, effect_lines, half, in_elo, zero_line
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Effect, Verdict, effect
@@ -25,13 +26,15 @@ _REASON = 400  # characters of why a bot was at fault
 
 def effect_of(tally: SeriesTally) -> Effect:
     """How much stronger the first bot is, by pairs of games; by games while no pair is complete."""
-    score = tally.bots[0]
-    return effect(tally.penta if any(tally.penta) else [score.losses, score.draws, score.wins])
+    if any(tally.penta):
+        return effect(tally.penta_observed)
+    seat1, seat2 = tally.observed(0), tally.observed(1)
+    return effect([seat1.losses + seat2.wins, seat1.draws + seat2.draws, seat1.wins + seat2.losses])
 
 
 def seat1_effect(tally: SeriesTally) -> Effect:
     """What sitting first is worth: by pairs, in which the strength of the bots cancels out."""
-    return effect(tally.penta_seat1)
+    return effect(tally.penta_seat1_observed)
 
 
 def verdict_of(report: SeriesReport) -> Verdict | None:
@@ -77,7 +80,7 @@ def rate_bots(report: SeriesReport) -> dict[str, tuple[float, float]]:
     rows = list[tuple[str, str, float, float, float]]()
     for run in report.runs:
         for bot in (0, 1):
-            score = run.tally.seats[bot][0]
+            score = run.tally.observed(bot)
             if score.games:
                 first, second = (run.setup.bots[seat].name for seat in (bot, 1 - bot))
                 rows.append((first, second, score.wins, score.draws, score.losses))
@@ -118,6 +121,8 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
         "black": _score_json(colours[0]),
         "white": _score_json(colours[1]),
         "games": sum(tally.games for tally in tallies),
+        "distinct": sum(tally.lines.distinct for tally in tallies),
+        "repeated": sum(tally.lines.repeated for tally in tallies),
         **({"pairs": [_pair_json(run) for run in report.runs]} if several else _effect_json(report)),
         "void": sum(tally.void for tally in tallies),
         "suspect": sum(tally.suspect for tally in tallies),
@@ -212,16 +217,19 @@ def status_line(report: SeriesReport) -> str:
 
 def effect_of_match(report: SeriesReport) -> list[str]:
     """What a match of two bots says about their strength, a line each."""
-    tally, first = report.tally, report.runs[0].setup.bots[0].name
-    lines = effect_lines(effect_of(tally), 1, 8)
-    if lines:
-        by = f"by {sum(tally.penta)} pairs" if any(tally.penta) else "by games"
-        lines[0] += f", of {first}, {by}"
+    tally, bots = report.tally, report.runs[0].setup.bots
+    found = effect_of(tally)
+    lines = effect_lines(found, 1, 8)
+    if found.enough:
+        by = f"by {sum(tally.penta_observed)} pairs" if any(tally.penta) else "by games"
+        lines[0] += f", logistic, of {bots[0].name}, {by}"
+    elif any(map(is_human, bots)):
+        lines = []  # a few games with a person are played for their own sake
     if any(tally.penta):
         lines.append("pairs   " + ", ".join(f"{mean} {count}" for mean, count in zip(MEANS, tally.penta, strict=True)))
-    if seat1 := in_elo(seat1_effect(tally), 1):
-        points, games = sum(seat.points for seat, _ in tally.seats), tally.games
-        lines.append(f"seat 1  {points:g}/{games}, {points / games:.1%}: Elo {seat1} (95 %)")
+    if games := tally.games:
+        points, elo = sum(seat.points for seat, _ in tally.seats), in_elo(seat1_effect(tally), 1)
+        lines.append(f"seat 1  {points:g}/{games}, {points / games:.1%}" + (f": Elo {elo} (95 %)" if elo else ""))
     if (verdict := verdict_of(report)) and tally.test:
         hypotheses = tally.test.hypotheses
         asked = f"{hypotheses.model} Elo {hypotheses.elo0:g} against {hypotheses.elo1:g}"
@@ -258,7 +266,7 @@ def _show_standings(report: SeriesReport, title: str) -> None:
         sheet.add(bot.name, "" if elo is None else f"{elo:z.1f}", half(se), *_cells(bot, report))
     show(sheet, title)
     if rated:
-        say(zero_line({}))
+        say(f"{zero_line({})}; Bradley-Terry, model davidson")
     say(*map(clean, _meetings(report)))
 
 
@@ -266,7 +274,9 @@ def _meetings(report: SeriesReport) -> Iterator[str]:
     for run in report.runs:
         (one, two), (left, right) = run.setup.bots, run.tally.bots
         elo = in_elo(effect_of(run.tally), 1, "+")
-        yield f"{one.name} {left.points:g} - {right.points:g} {two.name}" + (f": Elo {elo} (95 %)" if elo else "")
+        yield f"{one.name} {left.points:g} - {right.points:g} {two.name}" + (
+            f": logistic Elo {elo} (95 %)" if elo else ""
+        )
 
 
 def _bot_table(more: tuple[str, ...]) -> TextTable:
@@ -293,6 +303,11 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     yield f"black {black:g}, white {white:g} of {games} games"
     ends = sum((tally.terminations for tally in tallies), Counter[str]())
     yield f"ended by: {', '.join(f'{what} {count}' for what, count in ends.most_common()) or 'nothing'}"
+    distinct, repeated = (sum(getattr(tally.lines, what) for tally in tallies) for what in ("distinct", "repeated"))
+    if distinct < games:
+        yield f"{distinct} of {games} games are distinct" + (f": {ADVICE}" if repeated else "")
+    if record and len(tallies) == 1 and effect_of(tallies[0]).enough:
+        yield f"Bradley-Terry Elo of the same games: ggp rate {record}"
     if report.plies:
         yield f"{report.plies} plies in {span(report.seconds)}, {_rate(report):,.0f} plies/s"
     faults, reasons = _faults(report)

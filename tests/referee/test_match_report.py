@@ -109,17 +109,18 @@ def test_a_test_whose_games_are_all_played_is_inconclusive() -> None:
 
 
 def test_the_json_says_what_the_text_says(capsys: pytest.CaptureFixture[str]) -> None:
-    report = report_of([WON, TIED, WON, LOST, TIED, TIED, LOST, WON])
+    report = report_of([WON, TIED, WON, LOST, TIED, TIED, LOST, WON] * 3)
     found = as_json(report, "games.jsonl", ["a warning"])
     assert json.loads(json.dumps(found)) == found
-    assert (found["penta"], found["bots"][1]["longest_ms"], found["bots"][0]["time_ms"]) == ([0, 0, 3, 1, 0], 7, 80)
-    assert found["elo"] == effect([0, 0, 3, 1, 0]).elo and found["seat1"]["penta"] == report.tally.penta_seat1
+    assert (found["penta"], found["bots"][1]["longest_ms"], found["bots"][0]["time_ms"]) == ([0, 0, 9, 3, 0], 7, 240)
+    assert found["elo"] == effect([0, 0, 9, 3, 0]).elo and found["seat1"]["penta"] == report.tally.penta_seat1
     print_report(report, "games.jsonl")
     out = capsys.readouterr().out
-    assert f"Elo     {found['elo']:.1f} ± {found['elo_error']:.1f} (95 %), of one, by 4 pairs" in out
+    assert f"Elo     {found['elo']:.1f} ± {found['elo_error']:.1f} (95 %), logistic, of one, by 12 pairs" in out
     assert f"nElo    {found['nelo']:.1f} ± {found['nelo_error']:.1f}" in out and f"LOS     {found['los']:.2%}" in out
-    assert "pairs   LL 0, LD 0, DD+WL 3, WD 1, WW 0" in out and "seat 1  4.5/8, 56.2%" in out
-    assert "record: games.jsonl" in out and score_line(report) == "one 4.5 - 3.5 two"
+    assert "pairs   LL 0, LD 0, DD+WL 9, WD 3, WW 0" in out and "seat 1  13.5/24, 56.2%: Elo" in out
+    assert "record: games.jsonl" in out and score_line(report) == "one 13.5 - 10.5 two"
+    assert "Bradley-Terry Elo of the same games: ggp rate games.jsonl" in out
 
 
 def three(outcomes: Sequence[Sequence[int]]) -> SeriesReport:
@@ -212,3 +213,45 @@ def test_a_killed_round_robin_goes_on(tmp_path: Path) -> None:
     running.wait()
     ran = ggp(*words)
     assert ran.status == 0 and ran.json["games"] == 180
+
+
+def repeating(pairs: int, openings: int = 1) -> SeriesReport:
+    """Of two bots that play the same two games from each opening, the first bot winning both."""
+    tally = SeriesTally()
+    for number in range(2 * pairs):
+        opening = number // 2 % openings
+        tally.add(game(number, WON, opening=opening, moves=2 * opening + number % 2))
+    return SeriesReport([run_of(("one", "two"), tally)])
+
+
+def test_games_that_repeat_count_once_and_are_said_to(capsys: pytest.CaptureFixture[str]) -> None:
+    report = repeating(20)
+    assert report.tally.penta == [0, 0, 0, 0, 20] and report.tally.penta_observed == [0, 0, 0, 0, 1]
+    assert effect_of(report.tally) == effect([0, 0, 0, 0, 1])
+    print_report(report, "")
+    out = capsys.readouterr().out
+    assert "2 of 40 games are distinct: these bots do not randomise" in out and "--openings" in out
+    assert "40/40" in out and "Elo     too few games for an Elo" in out
+    found = as_json(report, "", [])
+    assert (found["games"], found["distinct"], found["repeated"], found["enough"]) == (40, 2, 38, False)
+
+
+def test_each_opening_of_bots_that_do_not_randomise_is_one_observation() -> None:
+    assert repeating(30, openings=6).tally.penta_observed == [0, 0, 0, 0, 6]
+    assert repeating(12, openings=6).tally.penta_observed == [0, 0, 0, 0, 12], "twice shows nothing yet"
+
+
+def test_below_ten_pairs_there_is_a_score_and_no_elo(capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_of([WON, WON, WON, WON])
+    print_report(report, "")
+    out = capsys.readouterr().out
+    assert "Elo     too few games for an Elo\n" in out and "seat 1  2/4, 50.0%\n" in out and ">" not in out
+    assert status_line(report) == "one 4 - 0 two"
+
+
+def test_a_few_games_with_a_person_have_no_elo(capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_of([WON])
+    me = replace(report.runs[0].setup.bots[0], name="human", command="human")
+    report.runs[0].setup = replace(report.runs[0].setup, bots=(me, report.runs[0].setup.bots[1]))
+    print_report(report, "")
+    assert "Elo" not in capsys.readouterr().out

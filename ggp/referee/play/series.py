@@ -24,6 +24,7 @@ from ggp.referee.play.openings import BookChoice, BookError, Opening, OpeningBoo
 from ggp.referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
 from ggp.referee.play.process import ProcessLimits
 from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.ratings.repeats import Observations, line_digest
 from ggp.referee.ratings.sequential import PlayedPair, SequentialTest
 
 MOST_SUSPECTS = 1000  # whose keys a tally keeps
@@ -33,7 +34,8 @@ MOST_SUSPECTS = 1000  # whose keys a tally keeps
 class GameResult:
     """A match that was played to its end, void ones included; by bot, not by seat.
 
-    `record`: its JSON lines, packed; empty where they are in a record file.
+    `record`: its JSON lines, packed; empty where they are in a record file. `opening`, `moves`: digests of what was
+    played (see ratings.repeats); `moves` is -1 where that is unknown.
     """
 
     number: int
@@ -49,6 +51,8 @@ class GameResult:
     longest: tuple[int, int] = (0, 0)  # ms of the longest move
     ended: str = ""  # UTC, ISO 8601
     record: bytes = b""
+    opening: int = 0
+    moves: int = -1
 
     @property
     def attempt(self) -> int:
@@ -141,6 +145,8 @@ class SeriesConfig:
             suspect=end.suspect,
             longest=(longest[order.index(0)], longest[order.index(1)]),
             ended=end.ended,
+            opening=line_digest(record.start.opening),
+            moves=line_digest((ply.move for ply in record.plies), end.result),
         )
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
@@ -199,7 +205,8 @@ class SeriesTally:
     """The score of a series as it grows: by bot, by seat, by colour, by pair of games.
 
     `penta`: complete pairs by the points of the first bot, 0 to 2 in halves; `penta_seat1`: by those of seat 1.
-    `test` reads every pair that is complete or will have no result.
+    `lines` and `pair_lines`: the games, and the complete pairs, without those that repeat others. `test` reads every
+    pair that is complete or will have no result.
     """
 
     bots: tuple[SeriesScore, SeriesScore] = field(default_factory=lambda: (SeriesScore(), SeriesScore()))
@@ -225,13 +232,37 @@ class SeriesTally:
     tried: Counter[int] = field(default_factory=Counter)  # by number: attempts at a match that were void
     late: int = 0  # of these, lost on time
     suspended: tuple[str, str] | None = None  # a bot that made too many of its last games void, and why
-    _halves: dict[int, int | None] = field(default_factory=dict)  # by pair: the game of it that is over
+    lines: Observations = field(default_factory=Observations)  # outcomes: who had seat 1, its loss, draw or win
+    pair_lines: Observations = field(default_factory=Observations)  # outcomes: points of bot 0, of seat 1
+    _halves: dict[int, "tuple[int | None, GameResult]"] = field(default_factory=dict)  # by pair: its game that is over
     _void: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))  # who made each game void, "" for no bot
 
     @property
     def games(self) -> int:
         """Games that count: every one that was not void."""
         return self.bots[0].games
+
+    @property
+    def penta_observed(self) -> list[int]:
+        """`penta` without pairs that repeat others: what errors are computed from."""
+        return self._observed_pairs(0)
+
+    @property
+    def penta_seat1_observed(self) -> list[int]:
+        """`penta_seat1` without pairs that repeat others."""
+        return self._observed_pairs(1)
+
+    def observed(self, bot: int) -> SeriesScore:
+        """The score of a bot in the games in which it had seat 1, without those that repeat others."""
+        losses, draws, wins = (self.lines.counts[bot, cell] for cell in range(3))
+        return SeriesScore(wins, draws, losses)
+
+    def _observed_pairs(self, which: int) -> list[int]:
+        found = [0] * 5
+        for points, count in self.pair_lines.counts.items():
+            assert isinstance(points, tuple), "see _add_to_pair"
+            found[points[which]] += count
+        return found
 
     @property
     def attempts(self) -> int:
@@ -273,6 +304,12 @@ class SeriesTally:
             self.void += 1
             self.lasting += not played.replayed
             return
+        first = seats(played.number)[0]
+        outcome = first, 1 if played.winner < 0 else 2 * (played.winner == first)
+        if played.moves < 0:
+            self.lines.add_plain(outcome, 1)
+        else:
+            self.lines.add((first, played.opening), played.moves, outcome)
         for bot in (0, 1):
             won = None if played.winner < 0 else played.winner == bot
             self.bots[bot].add(won)
@@ -284,15 +321,21 @@ class SeriesTally:
         pair, game = divmod(played.number, 2)
         cell = None if not played.result else 1 if played.winner < 0 else 2 * (played.winner == 0)
         if pair not in self._halves:
-            self._halves[pair] = cell
+            self._halves[pair] = cell, played
             return
-        other = self._halves.pop(pair)
+        other, before = self._halves.pop(pair)
         result: PlayedPair | None = None
         if cell is not None and other is not None:
             first, second = (other, cell) if game else (cell, other)
-            result = PlayedPair(first + second, (first, second))
+            moves = (before.moves, played.moves) if game else (played.moves, before.moves)
+            result = PlayedPair(first + second, (first, second), played.opening, moves if min(moves) >= 0 else ())
             self.penta[result.points] += 1
             self.penta_seat1[first + 2 - second] += 1
+            outcome = result.points, first + 2 - second
+            if result.moves:
+                self.pair_lines.add(result.opening, result.moves, outcome)
+            else:
+                self.pair_lines.add_plain(outcome, 1)
         if self.test is not None:
             self.test.offer(pair, result)
 

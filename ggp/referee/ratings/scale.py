@@ -8,6 +8,7 @@ from ggp.referee.ratings.sprt import Effect, Estimate
 ELO = 400 / math.log(10)  # Elo in one natural unit
 MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
 Z95 = 1.96  # standard errors of half a 95 % interval
+TOO_FEW = "too few games for an Elo"
 
 
 def expected_share(model: str, elo: float, tie: float) -> float:
@@ -47,10 +48,10 @@ def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = Tru
 
 
 def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:
-    """`12 ± 34`, `700 (300 to 1500)`, of a clean sweep `> 300` or `< -300`, "" without games. `sign`: "" or "+"."""
+    """`12 ± 34` or `700 (300 to 1500)`; "" if there are too few games. `sign`: "" or "+"."""
+    if found.elo is None or not found.enough:
+        return ""
     low, high = (None if end is None else f"{end:z.{digits}f}" for end in (found.elo_low, found.elo_high))
-    if found.elo is None:
-        return f"> {low}" if low is not None else f"< {high}" if high is not None else ""
     elo = f"{found.elo:{sign}z.{digits}f}"
     return f"{elo} ({low} to {high})" if found.elo_error is None else f"{elo} ± {found.elo_error:.{digits}f}"
 
@@ -68,10 +69,12 @@ def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> st
 
 
 def effect_lines(found: Effect, digits: int, column: int) -> list[str]:
-    """Elo, nElo and LOS that the record has, a line each; numbers begin in this column."""
+    """Elo, nElo and LOS that the record has, a line each; numbers begin in this column. [] without games."""
+    if not found.enough:
+        return [] if found == Effect() else [f"{'Elo':{column}}{TOO_FEW}"]
     lines = []
     if elo := in_elo(found, digits):
-        lines.append(f"{'Elo':{column}}{elo} (95 %{', one-sided' if found.elo is None else ''})")
+        lines.append(f"{'Elo':{column}}{elo} (95 %)")
     if found.nelo is not None and found.nelo_error is not None:
         lines.append(f"{'nElo':{column}}{found.nelo:z.{digits}f} ± {found.nelo_error:.{digits}f}")
     if found.los is not None:

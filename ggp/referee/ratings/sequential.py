@@ -6,18 +6,25 @@ ignored. ggp.referee.ratings.sprt has the statistics.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ggp.referee.ratings.scale import after_stop, in_elo
+from ggp.referee.ratings.repeats import Observations
+from ggp.referee.ratings.scale import TOO_FEW, after_stop, in_elo
 from ggp.referee.ratings.sprt import Hypotheses, Verdict, judge, log_likelihood_ratio
 
 
 class PlayedPair(NamedTuple):
-    """What the new version made of a pair: `points`, 0 to 4 halves, and each game, 0, 1 or 2 for loss, tie or win."""
+    """What the new version made of a pair: `points`, 0 to 4 halves, and each game, 0, 1 or 2 for loss, tie or win.
+
+    `opening` and `moves` are digests (see repeats): `moves` of the game in which the new version had seat 1, then of
+    the other one; () where they are unknown.
+    """
 
     points: int
     games: Sequence[int]
+    opening: int = 0
+    moves: tuple[int, ...] = ()
 
 
 @dataclass
@@ -25,7 +32,7 @@ class SequentialTest:
     """Of a new version against an old one.
 
     `penta`: pairs that were read and count, by the points of the new version, 0 to 2 in halves; `games`: its losses,
-    ties and wins.
+    ties and wins. The verdict is on what is left of them without repeats: see ggp.referee.ratings.repeats.
     """
 
     hypotheses: Hypotheses
@@ -33,13 +40,17 @@ class SequentialTest:
     games: list[int] = field(default_factory=lambda: [0] * 3)
     llr: float = 0.0  # as of the last result that was judged
     accepted: str = ""  # H0 or H1, once the test has stopped
+    _pair_lines: Observations = field(default_factory=Observations)
+    _game_lines: Observations = field(default_factory=Observations)
     _expected: deque[int] = field(default_factory=deque)
     _known: dict[int, PlayedPair | None] = field(default_factory=dict)
 
     @property
     def counts(self) -> list[int]:
         """What the verdict is on: games for the model bayes, else pairs; worst for the new version first."""
-        return self.games if self.hypotheses.model == "bayes" else self.penta
+        if self.hypotheses.model == "bayes":
+            return [self._game_lines.counts[cell] for cell in range(3)]
+        return [self._pair_lines.counts[points] for points in range(5)]
 
     @property
     def pairs(self) -> int:
@@ -58,7 +69,9 @@ class SequentialTest:
 
     def verdict(self, over: bool = False) -> Verdict:
         """On what was read; `over`: no more will be played, so an open test is inconclusive."""
-        return judge(self.counts, self.hypotheses, sum(self.counts) if over else None)
+        counts = self.counts
+        verdict = judge(counts, self.hypotheses, sum(counts) if over else None)
+        return replace(verdict, repeated=sum(self.games) - verdict.games)
 
     def _read(self, played: PlayedPair | None, decides: bool) -> None:
         if self.accepted or played is None:
@@ -66,6 +79,14 @@ class SequentialTest:
         self.penta[played.points] += 1
         for cell in played.games:
             self.games[cell] += 1
+        if played.moves:
+            self._pair_lines.add(played.opening, played.moves, played.points)
+            for seat, (moves, cell) in enumerate(zip(played.moves, played.games, strict=True)):
+                self._game_lines.add((seat, played.opening), moves, cell)
+        else:
+            self._pair_lines.add_plain(played.points, 1)
+            for cell in played.games:
+                self._game_lines.add_plain(cell, 1)
         if not decides:
             return
         self.llr = log_likelihood_ratio(self.counts, self.hypotheses)
@@ -81,8 +102,13 @@ def in_words(verdict: Verdict) -> str:
     words = [
         open_or_given_up.get(verdict.state, f"{verdict.state} is accepted"),
         f"LLR {verdict.llr:.2f} of {verdict.lower:.2f} … {verdict.upper:.2f}",
-        f"{verdict.games} games",
+        f"{verdict.games + verdict.repeated} games",
     ]
+    if verdict.repeated:
+        words.append(f"{verdict.repeated} of them repeat others and do not count")
+    if not verdict.enough:
+        words += [TOO_FEW] if verdict.games else []
+        return ", ".join(words)
     estimate = None if verdict.state == "continue" else verdict.estimate
     if elo := after_stop(estimate, sign="+") or in_elo(verdict, sign="+"):
         words.append(f"Elo {elo}")

@@ -134,6 +134,7 @@ Model = Literal["normalized", "logistic", "bayes"]
 State = Literal["continue", "H0", "H1", "inconclusive"]
 MODELS: tuple[Model, ...] = get_args(Model)
 FARTHEST = 2000.0  # Elo
+_FEWEST_GAMES = 20  # with fewer, an Elo says more about the method than about the bots
 Z95 = 1.959963984540054  # Φ(Z95) = 0.975
 
 
@@ -198,6 +199,9 @@ class Effect:
     Elo is logistic. `elo_low` and `elo_high` are the ends of its 95 % interval; if everything was won or lost there is
     one end only, a one-sided 95 % bound, and no `elo`. Where the interval comes from the sample's variance
     `elo_error` is half of it, and only there are `nelo`, `nelo_error` and `los` known (see `_plain`).
+
+    `enough`: whether the numbers are worth printing, which takes ten pairs, or twenty games, that did not all end
+    alike.
     """
 
     elo: float | None = None
@@ -207,6 +211,7 @@ class Effect:
     nelo: float | None = None
     nelo_error: float | None = None
     los: float | None = None
+    enough: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +221,7 @@ class Verdict(Effect):
     `expected_left` and `worst_case` are games: what is still to be played on average at the measured strength (None:
     nothing is measured), and the mean length of the test halfway between the hypotheses. `estimate` is None if the
     record goes on far beyond the bound: then it was not stopped by this test; or if it has one outcome only.
+    `repeated` games are not among the `games`, because they repeat others (see repeats).
     """
 
     llr: float
@@ -226,6 +232,7 @@ class Verdict(Effect):
     expected_left: float | None
     worst_case: float | None
     estimate: Estimate | None
+    repeated: int = 0
 
 
 def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None) -> Verdict:
@@ -409,6 +416,7 @@ def _plain(sample: ScoreSample) -> Effect:
     if not cells:
         return Effect()
     played, mean = math.fsum(sample.counts), sample.mean
+    enough = played * sample.games >= _FEWEST_GAMES and len(cells) > 1
     if len(cells) == 1:
         (mean,) = cells
         share = (0.05 if mean in (0, 1) else 0.025) ** (1 / played)
@@ -416,7 +424,8 @@ def _plain(sample: ScoreSample) -> Effect:
     error = Z95 * math.sqrt(sample.variance / sample.total)
     low, high = _elo(mean - error), _elo(mean + error)
     if low is None or high is None:
-        return Effect(_elo(mean), None, *(_elo(end) for end in hoeffding(mean, played)))
+        low, high = (_elo(end) for end in hoeffding(mean, played))
+        return Effect(_elo(mean), elo_low=low, elo_high=high, enough=enough)
     return Effect(
         elo=_elo(mean),
         elo_error=(high - low) / 2,
@@ -425,6 +434,7 @@ def _plain(sample: ScoreSample) -> Effect:
         nelo=(mean - 0.5) / sample.variance**0.5 / sample.t_per_nelo,
         nelo_error=Z95 / math.sqrt(sample.total) / sample.t_per_nelo,
         los=phi((mean - 0.5) / math.sqrt(sample.variance / sample.total)),
+        enough=enough,
     )
 
 
