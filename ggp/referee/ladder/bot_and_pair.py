@@ -389,8 +389,9 @@ def _show_pair(duel: Duel) -> None:
 
 
 def _judgement(duel: Duel) -> list[str]:
-    lines = effect_lines(effect(duel.penta), 1, 13)
-    lines[:1] = [f"{line}, by pairs" for line in lines[:1]]
+    found = effect(duel.penta)
+    lines = effect_lines(found, 1, 13)
+    lines[:1] = [f"{line}, logistic, by pairs" if found.enough else line for line in lines[:1]]
     if duel.rated is not None:
         lines.append(
             f"ratings      {duel.one.label} is {duel.rated.elo:+z.1f} ± {half(duel.rated.se) or '0'} Elo from "
