@@ -314,6 +314,18 @@ def read_summary(lines: bytes) -> MatchSummary:
     return MatchSummary(found[0].start, found[0].end, (first, second))
 
 
+_MOVE = re.compile(rb'"event":"ply".*?"move":"((?:[^"\\]|\\.)*)"')  # keys are sorted; quotes in texts are escaped
+
+
+def moves_of(lines: bytes) -> list[str]:
+    """Return the moves of the lines of a match, the opening among them. `read_summary` says whether they are whole."""
+    found = _MOVE.findall(lines)
+    try:
+        return [move.decode() if b"\\" not in move else msgspec.json.decode(b'"%b"' % move, type=str) for move in found]
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise RecordError(f"a move is not text: {error}") from None
+
+
 def _plain_summary(
     lines: bytes, check_plies: Callable[[bytes, int, bytes, bytes], tuple[int, int, int, int, bytes]]
 ) -> MatchSummary | None:

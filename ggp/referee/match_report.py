@@ -6,16 +6,19 @@ Two bots are compared by their pairs of games; more of them are rated together.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ggp.referee.play.bot_spec import BotSpec, is_human
 from ggp.referee.play.pool import SeriesReport, SeriesRun
 from ggp.referee.play.series import SeriesScore, SeriesTally
 from ggp.referee.ratings.repeats import ADVICE
-from ggp.referee.ratings.scale import MEANS, effect_lines, half, in_elo, zero_line
+from ggp.referee.ratings.scale import MEANS, effect_lines, groups_line, half, in_elo, zero_line
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Effect, Verdict, effect
 from ggp.referee.terminal import TextTable, clean, say, show, span
+
+if TYPE_CHECKING:
+    from ggp.referee.ratings.ratings import Standing
 
 _NAMED = 10  # suspect games in the line about them
 _REASON = 400  # characters of why a bot was at fault
@@ -72,8 +75,8 @@ def _faults(report: SeriesReport) -> tuple[Counter[tuple[str, str]], dict[tuple[
     return counts, reasons
 
 
-def rate_bots(report: SeriesReport) -> dict[str, tuple[float, float]]:
-    """Elo and its standard error by bot, 0 being their mean; {} if there is nothing to rate."""
+def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
+    """The rating of each bot, 0 being their mean, best first; {} if there is nothing to rate."""
     from ggp.referee.ratings.bradley_terry import Counts, CountsError  # numpy: a series of two bots does without
     from ggp.referee.ratings.ratings import rate
 
@@ -90,7 +93,16 @@ def rate_bots(report: SeriesReport) -> dict[str, tuple[float, float]]:
         rated = rate(Counts.of(rows, names=[bot.name for bot in bots_of(report)]))
     except CountsError:
         return {}
-    return {line.name: (line.elo, line.se) for line in rated.standings()}
+    return {line.name: line for line in rated.standings()}
+
+
+def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
+    """The bots of each group, if there are several that never met."""
+    found = dict[int, list[str]]()
+    for line in rated.values():
+        if line.group:
+            found.setdefault(line.group, []).append(line.name)
+    return list(found.values())
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------
@@ -141,9 +153,9 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
     }
 
 
-def _bot_json(bot: BotSpec, report: SeriesReport, rated: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+def _bot_json(bot: BotSpec, report: SeriesReport, rated: "Mapping[str, Standing]") -> dict[str, Any]:
     totals, (faults, reasons) = BotTotals(bot, report.runs), _faults(report)
-    elo, se = rated.get(bot.name, (None, None))
+    line = rated.get(bot.name)
     return {
         "name": bot.name,
         "command": bot.command,
@@ -151,7 +163,11 @@ def _bot_json(bot: BotSpec, report: SeriesReport, rated: Mapping[str, tuple[floa
         **_score_json(totals.score),
         "seat1": _score_json(totals.seats[0]),
         "seat2": _score_json(totals.seats[1]),
-        **({"elo": elo, "se": se} if len(report.runs) > 1 else {}),
+        **(
+            {"elo": line and line.elo, "se": line and line.se, "group": line.group if line else 0}
+            if len(report.runs) > 1
+            else {}
+        ),
         "time_ms": totals.used,
         "longest_ms": totals.longest,
         "faults": {what: count for (who, what), count in faults.items() if who == bot.name},
@@ -259,12 +275,16 @@ def _show_two(report: SeriesReport, title: str) -> None:
 
 def _show_standings(report: SeriesReport, title: str) -> None:
     rated = rate_bots(report)
-    sheet = _bot_table(("Elo", "±"))
-    bots = sorted(bots_of(report), key=lambda bot: (-rated[bot.name][0], bot.name) if bot.name in rated else (0.0, ""))
-    for bot in bots:
-        elo, se = rated.get(bot.name, (None, None))
-        sheet.add(bot.name, "" if elo is None else f"{elo:z.1f}", half(se), *_cells(bot, report))
+    groups = _groups(rated)
+    sheet = _bot_table((*["group"] * bool(groups), "Elo", "±"))
+    order = {name: place for place, name in enumerate(rated)}
+    for bot in sorted(bots_of(report), key=lambda bot: order.get(bot.name, len(order))):
+        line = rated.get(bot.name)
+        rating = (f"{line.elo:z.1f}", half(line.se)) if line else ("", "")
+        sheet.add(bot.name, *[line.group if line else ""] * bool(groups), *rating, *_cells(bot, report))
     show(sheet, title)
+    if groups:
+        say(clean(groups_line(groups)))
     if rated:
         say(f"{zero_line({})}; Bradley-Terry, model davidson")
     say(*map(clean, _meetings(report)))

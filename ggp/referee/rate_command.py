@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,16 +15,19 @@ import click
 from ggp.protocol.printed import json_text, without_password
 from ggp.referee.archive.places import is_ladder
 from ggp.referee.cli import HELP, run_command
+from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.results import LONGEST_NAME, PairedResults, Results, ResultsError, read_results
-from ggp.referee.ratings.scale import after_stop, effect_lines, half, zero, zero_line
-from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, judge
+from ggp.referee.ratings.scale import after_stop, effect_lines, groups_line, half, zero, zero_line
+from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, effect, judge
 from ggp.referee.terminal import TextTable, clean, on_terminal, say, show, wrapped
 
 if TYPE_CHECKING:
-    from ggp.referee.ratings.ratings import Ratings
+    from ggp.referee.ratings.ratings import Ratings, Standing
 
 
 FARTHEST = 100_000.0  # Elo of an anchor
+LOGISTIC = "logistic"
+_NAMED = 8  # bots in a message
 WORST = 5  # pairs that fit worst, in the JSON
 RATE_EPILOGUE = """\b
 FILE is a record of `ggp match`; a ladder: its file, its store's file or URL; CSV
@@ -49,7 +52,13 @@ def run_rate(argv: list[str]) -> int:
 
 @click.command("rate", epilog=RATE_EPILOGUE, context_settings=HELP)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
-@click.option("--model", type=click.Choice(["davidson", "rao-kupper"]), default="davidson", show_default=True)
+@click.option(
+    "--model",
+    type=click.Choice(["davidson", "rao-kupper", LOGISTIC]),
+    default="davidson",
+    show_default=True,
+    help="Bradley-Terry model; logistic: Elo from the score of two bots, as ggp match prints it.",
+)
 @click.option(
     "--prior",
     type=click.Choice(["pool", "none"]),
@@ -71,17 +80,78 @@ def rate_files(
     as_object: bool,
 ) -> int:
     """Rate the bots whose results stand in FILE…: Elo with honest error bars, first-seat advantage, ties."""
-    anchors = dict(_anchor(word) for word in anchor)
-    results = Results()
+    anchors = _anchors(anchor)
+    results = PairedResults()
     for name in files:
         _read(name, results, pool)
+        if is_ladder(name):
+            _add_pairs(name, results, pool)
     _say_what_is_left_out("ggp rate", results)
+    if model == LOGISTIC:
+        return _show_logistic(results, as_object)
+    _check_anchors(anchors, results)
     ratings = _rate(results, files, model, prior, not no_advantage, anchors)
     if as_object:
-        click.echo(json_text(_as_json(ratings, prior)))
+        click.echo(json_text(_as_json(ratings, prior, results)))
     else:
-        show_ratings(ratings, prior)
+        show_ratings(ratings, prior, results)
     return 0
+
+
+def _anchors(words: Sequence[str]) -> dict[str, float]:
+    """The anchors by name. Raises UsageError."""
+    found = dict[str, float]()
+    for name, elo in map(_anchor, words):
+        if name in found:
+            raise click.UsageError(f"--anchor {name[:LONGEST_NAME]}: it is given twice: write one rating")
+        found[name] = elo
+    return found
+
+
+def _check_anchors(anchors: Iterable[str], results: Results) -> None:
+    """Raises UsageError for the name of several bots, which are listed under other names."""
+    several = results.several
+    for name in anchors:
+        if name in several:
+            raise click.UsageError(f"--anchor {name}: that is several bots: name one of {_listed(several[name])}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return clean(", ".join(names[:_NAMED]) + more)
+
+
+def _show_logistic(results: PairedResults, as_object: bool) -> int:
+    """Print the Elo of two bots that follows from their score, as `ggp match` prints it. Raises ResultsError."""
+    if len(results.names) != 2:
+        raise ResultsError(
+            f"--model {LOGISTIC} is for two bots; there are {len(results.names)}: {_listed([*results.names])}"
+        )
+    by_pairs = any(results.penta)
+    counts = results.penta_observed if by_pairs else results.games_observed
+    found, (one, other) = effect(counts), results.names
+    losses, ties, wins = results.games
+    if as_object:
+        said = {"model": LOGISTIC, "bots": [one, other], "wins": wins, "draws": ties, "losses": losses}
+        click.echo(json_text({**said, "penta": counts if by_pairs else None, **asdict(found), **_repeats(results)}))
+        return 0
+    say(clean(f"{one} {wins + ties / 2:g} - {losses + ties / 2:g} {other}"), *effect_lines(found, 1, 8))
+    unit = "pairs" if by_pairs else "games"
+    say(clean(f"model {LOGISTIC}, of {one}, by {sum(counts)} {unit}; the other Elo: --model davidson"))
+    say(*_repeat_lines(results))
+    return 0
+
+
+def _repeats(results: Results) -> dict[str, int]:
+    return {"distinct": results.lines.distinct, "repeated": results.lines.repeated}
+
+
+def _repeat_lines(results: Results) -> list[str]:
+    """How many games are distinct, if not all, and what follows from it."""
+    lines = results.lines
+    if lines.distinct == lines.games:
+        return []
+    return [f"{lines.distinct} of {lines.games} games are distinct" + (f": {ADVICE}" if lines.repeated else "")]
 
 
 def _anchor(word: str) -> tuple[str, float]:
@@ -100,6 +170,13 @@ def _say_what_is_left_out(command: str, results: Results) -> None:
         click.echo(f"{command}: {results.unfinished} games have no result: they are left out", err=True)
     if results.damaged:
         click.echo(f"{command}: {results.damaged} lines are damaged: left out; `ggp verify` names them", err=True)
+    if results.changed:
+        what = "1 match was" if results.changed == 1 else f"{results.changed} matches were"
+        click.echo(
+            f"{command}: {what} changed since the record was written: left out; `ggp verify` names them", err=True
+        )
+    for name, labels in results.several.items():
+        click.echo(f"{command}: {clean(name)} is {len(labels)} bots, listed apart: {_listed(labels)}", err=True)
 
 
 def _read(name: str, results: Results, pool: str | None) -> None:
@@ -144,14 +221,17 @@ def _rate(
         raise ResultsError(f"{', '.join(files)}: {error}") from None
 
 
-def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
+def _as_json(ratings: "Ratings", prior: str, results: Results) -> dict[str, Any]:
     """Elo throughout. `se` is the error of this `elo`, whose zero is `zero`; null of an anchor, which is held.
 
     `next` is the difference to the next in the list.
     """
-    misfits = ratings.misfits()
+    misfits, totals = ratings.misfits(), results.totals()
     return {
-        "ratings": [{**asdict(line), "se": line.se or None} for line in ratings.standings()],
+        "ratings": [
+            {**asdict(line), "se": line.se or None} | dict(zip(("games", "score"), totals[line.name], strict=True))
+            for line in ratings.standings()
+        ],
         "advantage": ratings.advantage,
         "model": ratings.model.name,
         "advantage_se": ratings.advantage_se,
@@ -162,30 +242,46 @@ def _as_json(ratings: "Ratings", prior: str) -> dict[str, Any]:
         "deviance": math.fsum(pair.deviance for pair in misfits),
         "degrees_of_freedom": ratings.degrees_of_freedom(),
         "misfits": [{**asdict(pair), "games": int(pair.games)} for pair in misfits[:WORST]],
+        **_repeats(results),
     }
 
 
-def show_ratings(ratings: "Ratings", prior: str) -> None:
-    heads = ("#", "bot", "Elo", "±", "games", "score", "to next", "± ", "LOS")
+def show_ratings(ratings: "Ratings", prior: str, results: Results) -> None:
+    standings = ratings.standings()
+    grouped = any(line.group for line in standings)
+    heads = ("#", *["group"] * grouped, "bot", "Elo", "±", "games", "score", "to next", "± ", "LOS")
     sheet = TextTable(heads, frozenset({"bot"}), spare=(("score",), ("to next", "± ", "LOS"), ("games",)))
-    for rank, line in enumerate(ratings.standings(), 1):
-        share = f"{line.score / line.games:.1%}" if line.games else ""
+    totals = results.totals()
+    for rank, line in enumerate(standings, 1):
+        games, points = totals[line.name]
+        share = f"{points / games:.1%}" if games else ""
         after = line.next
         next = (f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}") if after else ("", "", "")
-        sheet.add(rank, line.name, f"{line.elo:z.1f}", half(line.se), line.games, share, *next)
+        sheet.add(rank, *[line.group] * grouped, line.name, f"{line.elo:z.1f}", half(line.se), games, share, *next)
     show(sheet)
     columns = shutil.get_terminal_size().columns if on_terminal() else sys.maxsize
-    say(*(wrapped(clean(text), columns) for text in _notes(ratings, prior)))
+    notes = [*_notes(ratings, prior, results), *_repeat_lines(results)]
+    say(*(wrapped(clean(text), columns) for text in notes))
 
 
-def _notes(ratings: "Ratings", prior: str) -> list[str]:
+def groups_of(standings: Iterable["Standing"]) -> list[list[str]]:
+    """The names of the bots of each group, if there are several."""
+    found = dict[int, list[str]]()
+    for line in standings:
+        if line.group:
+            found.setdefault(line.group, []).append(line.name)
+    return list(found.values())
+
+
+def _notes(ratings: "Ratings", prior: str, results: Results) -> list[str]:
     """The meaning of the numbers, and a misfit of the model."""
     seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
-    games = int(ratings.counts.played.games.sum())
+    other = f"; the Elo of ggp match: --model {LOGISTIC}" if len(results.names) == 2 else ""
     notes = [
+        *filter(None, [groups_line(groups_of(ratings.standings()))]),
         zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all()),
-        f"model {ratings.model.name}, prior {prior}",
-        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {games} games",
+        f"model {ratings.model.name} (Bradley-Terry), prior {prior}{other}",
+        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {results.lines.games} games",
     ]
     deviance, free = ratings.deviance(), ratings.degrees_of_freedom()
     if free and deviance > free + 3 * math.sqrt(2 * free):
@@ -262,37 +358,42 @@ def sprt(
         raise SprtError("give files, or counts as --penta or --wdl: not both")
     if not files and not (new is None and pool is None):
         raise SprtError(f"--{'new' if new is not None else 'pool'} goes with FILE")
-    counts = [] if files else _counts(penta, wdl)
+    counts, results = [] if files else _counts(penta, wdl), PairedResults()
     hypotheses = _hypotheses(preset, elo0, elo1, model, alpha, beta)
-    counts = counts or _counts_of_files(files, new, pool, hypotheses.model)
+    played = 0
+    if not counts:
+        counts, played = _counts_of_files(files, new, pool, hypotheses.model, results)
     verdict = judge(counts, hypotheses, cap)
+    verdict = replace(verdict, repeated=max(0, played - verdict.games))
     if as_object:
         click.echo(json.dumps(_sprt_as_json(verdict, hypotheses)))
     else:
-        for line in _lines(verdict, hypotheses, "pairs" if len(counts) == 5 else "games"):
+        for line in [*_lines(verdict, hypotheses, "pairs" if len(counts) == 5 else "games"), *_repeat_lines(results)]:
             click.echo(line)
     return STATUS[verdict.state] if exit_code else 0
 
 
-def _counts_of_files(files: Sequence[str], new: str | None, pool: str | None, model: Model) -> list[int]:
-    """By pairs where they are known, worst for the new version first. Raises SprtError, ResultsError."""
-    results = PairedResults()
+def _counts_of_files(
+    files: Sequence[str], new: str | None, pool: str | None, model: Model, results: PairedResults
+) -> tuple[list[int], int]:
+    """By pairs where they are known, worst for the new version first, without those that repeat others; and how many
+    games there are with these. Raises SprtError, ResultsError."""
     for name in files:
         _read(name, results, pool)
         if is_ladder(name):
             _add_pairs(name, results, pool)
     _say_what_is_left_out("ggp sprt", results)
     if len(results.names) != 2:
-        raise SprtError(f"a test is of two bots; there are {len(results.names)}: {', '.join([*results.names][:8])}")
+        raise SprtError(f"a test is of two bots; there are {len(results.names)}: {_listed([*results.names])}")
     if new is not None and new not in results.names:
         raise SprtError(f"--new {new}: the bots are {' and '.join(results.names)}")
     if new not in (None, next(iter(results.names))):
         results.swap()
     if model == "bayes" or not any(results.penta):
-        return results.games
+        return results.games_observed, sum(results.games)
     if results.single:
         click.echo(f"ggp sprt: {results.single} games are in no complete pair: they are left out", err=True)
-    return results.penta
+    return results.penta_observed, 2 * sum(results.penta)
 
 
 def _add_pairs(name: str, results: PairedResults, pool_name: str | None) -> None:
@@ -305,7 +406,7 @@ def _add_pairs(name: str, results: PairedResults, pool_name: str | None) -> None
             one, other = (ids[label] for label in results.names)
             for result in store.pair_results(pool.id, one, other):
                 if result.points is not None:
-                    results.penta[round(2 * result.points)] += 1
+                    results.add_pair(round(2 * result.points), None, None, None)
 
 
 def _counts(penta: str | None, wdl: str | None) -> list[int]:
@@ -355,12 +456,14 @@ def _lines(verdict: Verdict, hypotheses: Hypotheses, unit: str) -> list[str]:
         state,
         f"LLR   {verdict.llr:z.3f} within {verdict.lower:.3f} and {verdict.upper:.3f} ({h0} against {h1}, by {unit})",
         *effect_lines(verdict, 2, 6),
-        f"games {verdict.games}",
+        f"games {verdict.games + verdict.repeated}",
     ]
     if verdict.state == "continue":
         left = [f"{verdict.expected_left:.0f} games at this strength"] if verdict.expected_left is not None else []
         worst = [] if verdict.worst_case is None else [f"{verdict.worst_case:.0f} is the mean length in the worst case"]
         lines += [f"left  {'; '.join(left + worst)}"] if left + worst else []
+    elif not verdict.enough:
+        pass  # the line of the Elo says that there are too few games
     elif estimate := after_stop(verdict.estimate, 2):
         lines.append(f"after the stop: Elo {estimate}")
     elif verdict.games and verdict.elo_error is not None:

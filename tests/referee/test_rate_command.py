@@ -66,9 +66,12 @@ def test_the_shape_of_the_json(results: Path) -> None:
 def test_no_number_is_minus_zero(capsys: pytest.CaptureFixture[str]) -> None:
     """A fit leaves a trace of rounding, of either sign, where an even result should give 0."""
     ratings = rate(Counts.of([("a", "b", 3, 0, 0), ("b", "a", 3, 0, 0)]))
+    results = Results()
+    results.add("a", "b", 0, 3)
+    results.add("b", "a", 0, 3)
     for trace in (-1e-15, 1e-15):
         fitted = replace(ratings.fitted, advantage=trace)
-        show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool")
+        show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool", results)
         out = capsys.readouterr().out
         assert "first seat 0.0 ±" in out and "-0.0" not in out
 
@@ -241,3 +244,38 @@ def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path) -> None:
     assert "…" not in plain and max(map(len, plain.splitlines())) <= 56
     whole = ggp("rate", str(results)).out.split("model ")[0]
     assert [word for word in whole.split() if "." in word] == [word for word in plain.split() if "." in word]
+
+
+ISLANDS = "first,second,result,count\na,b,1,5\na,b,0,5\nc,d,1,7\nc,d,0,3\n"
+
+
+def test_groups_that_never_met_are_marked(tmp_path: Path) -> None:
+    table = tmp_path / "islands.csv"
+    table.write_text(ISLANDS, encoding="utf-8")
+    ran = ggp("rate", str(table))
+    assert ran.status == 0 and "2 groups of bots never met, not even through others" in ran.out
+    assert "cannot be compared (group 1: b, a; group 2: c, d)" in ran.out
+    rows = [line.split() for line in ran.out.splitlines()[:5]]
+    assert rows[0][1] == "group" and [row[1] for row in rows[1:]] == ["1", "1", "2", "2"]
+    found = ggp("rate", str(table), "--json").json["ratings"]
+    assert [line["group"] for line in found] == [1, 1, 2, 2]
+    assert [line["next"] is None for line in found] == [False, True, False, True], "no difference between groups"
+    for one, other in (found[:2], found[2:]):
+        assert one["elo"] + other["elo"] == pytest.approx(0, abs=1e-6) and one["se"] == pytest.approx(other["se"])
+        assert one["next"]["se"] == pytest.approx(2 * one["se"]), "± is of the difference to the mean of the group"
+
+
+def test_a_group_without_an_anchor_has_its_own_mean_for_zero(tmp_path: Path) -> None:
+    table = tmp_path / "islands.csv"
+    table.write_text(ISLANDS, encoding="utf-8")
+    found = {line["name"]: line for line in ggp("rate", str(table), "--anchor", "a=1500", "--json").json["ratings"]}
+    assert found["a"]["elo"] == 1500 and found["c"]["elo"] + found["d"]["elo"] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_game_through_others_joins_groups(tmp_path: Path) -> None:
+    table = tmp_path / "joined.csv"
+    table.write_text(f"{ISLANDS}b,e,1,1\ne,c,1,1\n", encoding="utf-8")
+    ran = ggp("rate", str(table))
+    assert "groups" not in ran.out and {
+        line["group"] for line in ggp("rate", str(table), "--json").json["ratings"]
+    } == {0}

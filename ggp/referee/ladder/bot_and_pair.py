@@ -274,7 +274,8 @@ def read_duel(
     ratings = rate(store, pool.id, seats, model) if pool.games else None
     names = ratings.counts.names if ratings else ()
     both = str(a.id), str(b.id)
-    rated = ratings.difference(*both) if ratings and all(name in names for name in both) else None
+    known = ratings is not None and all(name in names for name in both) and ratings.comparable(*both)
+    rated = ratings.difference(*both) if ratings and known else None
     return Duel(pool, a, b, first, second, tuple(penta), rated, model, tests, last)
 
 

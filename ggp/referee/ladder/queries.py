@@ -127,7 +127,7 @@ def standings_json(found: Standings) -> dict[str, Any]:
         for pair in (fit.misfits if fit else ())
     ]
     return {
-        "ratings": [_place_json(place) for place in found.places],
+        "ratings": [_place_json(place, fit.group(place.seat.id) if fit else 0) for place in found.places],
         "advantage": fit and fit.advantage,
         "model": fit and fit.model,
         "advantage_se": fit and fit.advantage_se,
@@ -144,7 +144,7 @@ def standings_json(found: Standings) -> dict[str, Any]:
     }
 
 
-def _place_json(place: RankedPlace) -> dict[str, Any]:
+def _place_json(place: RankedPlace, group: int) -> dict[str, Any]:
     """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
 
     Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
@@ -163,6 +163,7 @@ def _place_json(place: RankedPlace) -> dict[str, Any]:
         "active": seat.active,
         "suspended": seat.suspended,
         "note": place.note,
+        "group": group,
     }
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from ggp.protocol.errors import Problem
-from ggp.referee.ratings.scale import half, zero_line
+from ggp.referee.ratings.scale import groups_line, half, zero_line
 from ggp.referee.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
 
 if TYPE_CHECKING:
@@ -106,13 +106,17 @@ def is_current(
     shown = {seat.id for seat in seats if everyone or entered(seat)}
     rows = [row for row in fit.rows if row.id in shown]
     # "next" and the mean are of those who were entered then; bots may have left since.
-    gaps = [above.elo - below.elo for above, below in pairwise(rows)]
-    told = [row.next_elo for row in rows]
-    return (
-        (not told or told[-1] is None)
-        and all(known is not None and abs(known - gap) < _EQUAL for known, gap in zip(told[:-1], gaps, strict=True))
-        and _has_its_zero(fit, rows, scored)
-    )
+    if not all(_says_next(fit, above, below) for above, below in pairwise([*rows, None])):
+        return False
+    return _has_its_zero(fit, rows, scored)
+
+
+def _says_next(fit: StoredFit, above: FitRow | None, below: FitRow | None) -> bool:
+    """Whether the row compares its version with this next one, or with none if no game connects the two."""
+    assert above is not None
+    if below is None or fit.group(above.id) != fit.group(below.id):
+        return above.next_elo is None
+    return above.next_elo is not None and abs(above.next_elo - (above.elo - below.elo)) < _EQUAL
 
 
 def make_fit(
@@ -140,7 +144,16 @@ def make_fit(
             for pair in ratings.misfits(WORST)
         ),
         drifts=tuple(_drifts(ratings, seats)),
+        groups=_groups(best),
     )
+
+
+def _groups(best: Sequence["Standing"]) -> tuple[tuple[int, ...], ...]:
+    found = dict[int, list[int]]()
+    for line in best:
+        if line.group:
+            found.setdefault(line.group, []).append(int(line.name))
+    return tuple(map(tuple, found.values()))
 
 
 class RatedLater(Problem):
@@ -201,7 +214,11 @@ def held(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[str, float]:
 
 def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPlace], here: bool = True) -> str:
     """The line under the standings: what zero is, and what ± is of. Not `here`: the standings are somewhere else."""
-    return zero_line(held(seats, fit), idle=not all(place.score.games for place in shown), here=here)
+    labels, there = {seat.id: seat.label for seat in seats}, {place.seat.id for place in shown}
+    groups = [[labels[id] for id in group if id in there] for group in fit.groups]
+    apart = groups_line([group for group in groups if group])
+    zero = zero_line(held(seats, fit), idle=not all(place.score.games for place in shown), here=here)
+    return f"{zero}; {apart}" if apart else zero
 
 
 def misfits_badly(fit: StoredFit) -> bool:
@@ -241,6 +258,8 @@ def _notes(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[int, str]:
     labels = {seat.id: seat.label for seat in seats}
     notes: dict[int, list[str]] = {}
     for seat in seats:
+        if group := fit.group(seat.id):
+            notes.setdefault(seat.id, []).append(f"group {group}")
         if seat.id in fit.anchors:
             notes.setdefault(seat.id, []).append("anchor")
         if seat.suspended:

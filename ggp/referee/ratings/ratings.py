@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.referee.ratings.bradley_terry import (
     DAVIDSON,
@@ -13,6 +14,7 @@ from ggp.referee.ratings.bradley_terry import (
     Fit,
     Floats,
     Ints,
+    Matrix,
     OutcomeModel,
     Priors,
     StartingPoint,
@@ -35,7 +37,8 @@ class Difference:
 class Standing:
     """A bot's line. `elo` and `se` are those of `Ratings.scale`: `se` is the error of this very `elo`, 0 of an anchor.
 
-    `next` is the difference to the next lower bot, None for the last.
+    `next` is the difference to the next lower bot, None for the last. `group`: see Ratings.groups; 0 if all bots are
+    of one group, or the bot has no game.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Standing:
     games: int
     score: float
     next: Difference | None
+    group: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,19 @@ class Ratings:
         """ν of Davidson, δ of Rao and Kupper; 0: there are no ties."""
         return math.exp(self.fitted.t) if self.fitted.t > NO_TIES else 0.0
 
+    def groups(self) -> Ints:
+        """Return the group of each bot, in the order of `counts.names`.
+
+        Bots of different groups have never met, not even through others, so nothing tells how their ratings compare.
+        Groups count from 1, the largest first. 0: all bots are of one group, or the bot has no game.
+        """
+        return _groups(len(self.counts.names), self.counts.played)
+
+    def comparable(self, one: str, other: str) -> bool:
+        """Whether games connect two bots."""
+        names, groups = self.counts.names, self.groups()
+        return bool(groups[names.index(one)] == groups[names.index(other)])
+
     def difference(self, one: str, other: str) -> Difference:
         """Between any two bots; also between an anchor and its unpinned twin, an entry of its own."""
         names = self.counts.names
@@ -132,7 +149,11 @@ class Ratings:
         With anchors: an anchor has its given rating and no error, and the others have the mean and the error that
         they have if all anchors are exactly there (the conditional normal distribution). Without: 0 is the mean of
         the bots that have a game, of all or of those `among` them, and the error is of the difference to that mean.
+        Of several groups, each without an anchor has its own mean for zero.
         """
+        return self._scale(among, self.groups())
+
+    def _scale(self, among: Collection[str] | None, groups: Ints) -> tuple[Floats, Floats]:
         size, elo = len(self.counts.names), self._unshifted()
         covariance = self.fitted.covariance[:size, :size]
         variance = covariance.diagonal().copy()
@@ -145,17 +166,30 @@ class Ratings:
             towards = covariance @ weights
             variance += weights @ towards - 2 * towards
             elo = elo - weights @ elo
+        anchored = set(groups[held].tolist())
+        for group in sorted(set(groups.tolist()) - anchored - {0}):
+            here = groups == group
+            weights = self._mean_weights(among, here)
+            towards = covariance @ weights
+            own = covariance.diagonal() + weights @ towards - 2 * towards
+            variance, elo = np.where(here, own, variance), np.where(here, elo - weights @ elo, elo)
         return elo, np.sqrt(np.maximum(variance, 0)) * ELO
 
     def standings(self, among: Collection[str] | None = None) -> list[Standing]:
-        """Best first, on the scale of `among`. `next` is the next lower bot of all, or of those `among` them."""
+        """Best first, on the scale of `among`. `next` is the next lower bot of all, or of those `among` them.
+
+        Of several groups, one comes after the other, and bots without a game last; `next` is of the same group.
+        """
         names, games, scores = self.counts.names, self.counts.games, self.counts.scores
-        (elo, errors), held, unshifted = self.scale(among), self._held(), self._unshifted()
-        order = sorted(range(len(elo)), key=lambda index: (-elo[index], names[index]))
+        groups = self.groups()
+        (elo, errors), held, unshifted = self._scale(among, groups), self._held(), self._unshifted()
+        last = int(groups.max(initial=0)) + 1
+        place = np.where(groups == 0, last, groups)
+        order = sorted(range(len(elo)), key=lambda index: (place[index], -elo[index], names[index]))
         lower: list[int | None] = []  # the worst first
         below: int | None = None
         for bot in reversed(order):
-            lower.append(below)
+            lower.append(below if below is not None and place[below] == place[bot] else None)
             if among is None or names[bot] in among:
                 below = bot
         return [
@@ -166,6 +200,7 @@ class Ratings:
                 int(games[bot]),
                 float(scores[bot]),
                 self._difference(bot, next, unshifted, held) if next is not None else None,
+                int(groups[bot]),
             )
             for bot, next in zip(order, reversed(lower), strict=True)
         ]
@@ -236,11 +271,14 @@ class Ratings:
         se = math.sqrt(variance) * ELO
         return Difference(gap, se, phi(gap / se))
 
-    def _mean_weights(self, among: Collection[str] | None) -> Floats:
-        """Equal weights for the bots that have a game; for all where none has one."""
+    def _mean_weights(self, among: Collection[str] | None, here: NDArray[np.bool_] | None = None) -> Floats:
+        """Equal weights for the bots that have a game; for all where none has one. `here`: the bots of a group."""
         names, counts = self.counts.names, self.counts
         chosen = np.array([among is None or name in among for name in names])
         met = counts.games > 0
+        if here is not None:
+            met &= here
+            chosen = chosen & here if (chosen & here).any() else here.copy()
         if (chosen & met).any():
             chosen &= met
         elif not chosen.any():
@@ -275,6 +313,29 @@ def worths(ratings: Ratings) -> Sequence[float]:
     """Bradley-Terry worths e^θ, of sum 1."""
     worth = np.exp(ratings.elo / ELO - (ratings.elo / ELO).max())
     return [float(value) for value in worth / worth.sum()]
+
+
+def _groups(size: int, played: Matrix) -> Ints:
+    """See Ratings.groups."""
+    met = np.zeros((size, size), dtype=np.bool_)
+    here = played.games > 0
+    met[played.first[here], played.second[here]] = met[played.second[here], played.first[here]] = True
+    found = list[Ints]()
+    left = met.any(axis=1)
+    while left.any():
+        seen = np.zeros(size, dtype=np.bool_)
+        edge = seen.copy()
+        edge[np.flatnonzero(left)[0]] = True
+        while edge.any():
+            seen |= edge
+            edge = met[edge].any(axis=0) & ~seen
+        found.append(np.flatnonzero(seen))
+        left &= ~seen
+    groups = np.zeros(size, dtype=np.int64)
+    if len(found) > 1:
+        for number, members in enumerate(sorted(found, key=lambda group: (-len(group), group[0])), 1):
+            groups[members] = number
+    return groups
 
 
 def _greatest(values: Floats, most: int | None) -> Ints:

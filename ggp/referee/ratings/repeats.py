@@ -68,7 +68,7 @@ class Observations:
         group.games += 1
         if group.varied:
             return
-        if line != group.line:
+        if (line, outcome) != (group.line, group.cell):
             group.varied = True
             if group.games - 1 >= FEWEST:  # they were one observation until now
                 self.counts[group.cell] += group.games - 2

@@ -7,26 +7,33 @@ the start and the end of each match; seat 1 is the first. Games without a result
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.records import MatchStarted, RecordError, moves_of, read_summary
 from ggp.protocol.sgf import SgfError, decode, main_lines
+from ggp.referee.ratings.repeats import Observations, line_digest
 
 LONGEST_LINE = 1 << 20  # bytes; a whole game of PGN may stand in one line
 _LONGEST_EVENT = 1 << 24  # bytes of a line of a record
 _LONGEST_SGF = 1 << 26  # bytes of a file
 _SGF_RESULTS = {"B": 0, "W": 2, "0": 1, "DRAW": 1, "JIGO": 1}
 LONGEST_NAME = 200
+_COMMAND = 60  # characters of a command in a label
+_LONGEST_MATCH = 1 << 26  # bytes of its lines
 MOST_BOTS = 5_000  # their covariance takes 200 MB
 MOST_GAMES = 10**12  # of one line
 
 _POINTS = {"1": 0, "1.0": 0, "1-0": 0, "0.5": 1, ".5": 1, "1/2": 1, "1/2-1/2": 1, "0": 2, "0.0": 2, "0-1": 2}
 _COLUMNS = ("first", "second", "result", "count")
+_MOST_PGN_LINES = 10_000  # of the moves of a game
+_PGN_COMMENT = re.compile(r"\{[^}]*\}|\d+\.+")  # and the numbers of moves
+_PGN_MOVE = re.compile(r"[A-Za-z]")
 _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]\s*$')
 
 
@@ -36,32 +43,134 @@ class ResultsError(Problem, ValueError):
     code = "bad-results"
 
 
+class RatedBot(NamedTuple):
+    """What makes two games those of one bot. A CSV file tells the name alone; the other fields are "" there.
+
+    `game` is the game with its options, `command` and `hash` those of a record, `control` the match's time control.
+    """
+
+    name: str
+    game: str = ""
+    control: str = ""
+    command: str = ""
+    hash: str = ""
+
+
+class Line(NamedTuple):
+    """Digests of the opening and the moves of a game: see repeats."""
+
+    opening: int
+    moves: int
+
+
 @dataclass(slots=True)
 class Results:
-    """Wins, ties and losses of the first per ordered pair, in the order read; and games that had no result yet."""
+    """Wins, ties and losses of the first per ordered pair, in the order read; and games that had no result yet.
 
-    cells: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    names: dict[str, None] = field(default_factory=dict)
+    Bots go by labels: their names, with what tells them apart where one name means several. `lines` has the games
+    without those that repeat others; `damaged`: lines of records that cannot be read; `changed`: matches that are not
+    as they were written. Neither counts.
+    """
+
+    bots: dict[RatedBot, None] = field(default_factory=dict)
     unfinished: int = 0  # void ones, too
-    damaged: int = 0  # lines of records that cannot be read
+    damaged: int = 0
+    changed: int = 0
+    lines: Observations = field(default_factory=Observations)
+    _cells: dict[tuple[RatedBot, RatedBot], list[float]] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> dict[RatedBot, str]:
+        """What each bot is called, in the order read."""
+        named = dict[str, list[RatedBot]]()
+        for bot in self.bots:
+            named.setdefault(bot.name, []).append(bot)
+        apart = {bot: label for bots in named.values() for bot, label in _told_apart(bots).items()}
+        return {bot: apart[bot] for bot in self.bots}
+
+    @property
+    def names(self) -> dict[str, None]:
+        """The labels, in the order read."""
+        return dict.fromkeys(self.labels.values())
+
+    @property
+    def several(self) -> dict[str, list[str]]:
+        """The names that mean several bots, with the labels of these."""
+        found = dict[str, list[str]]()
+        for bot, label in self.labels.items():
+            found.setdefault(bot.name, []).append(label)
+        return {name: labels for name, labels in found.items() if len(labels) > 1}
+
+    @property
+    def cells(self) -> dict[tuple[str, str], list[float]]:
+        """All games, by the labels of first and second."""
+        labels = self.labels
+        return {(labels[first], labels[second]): cell for (first, second), cell in self._cells.items()}
 
     def rows(self) -> Iterator[tuple[str, str, float, float, float]]:
-        for (first, second), (wins, ties, losses) in self.cells.items():
-            yield first, second, wins, ties, losses
+        """Yield what ratings are computed from: the games without those that repeat others."""
+        labels = self.labels
+        for first, second in self._cells:
+            wins, ties, losses = (float(self.lines.counts[first, second, outcome]) for outcome in range(3))
+            yield labels[first], labels[second], wins, ties, losses
 
-    def add(self, first: str, second: str, outcome: int, count: int, match: str = "") -> None:
-        """`outcome` 0, 1, 2: the first won, tied, lost; `match`: its key, if it has one. ResultsError for bad names."""
-        cell = self.cells.get((first, second))
+    def totals(self) -> dict[str, tuple[int, float]]:
+        """Games and points of every bot, by label; games that repeat others are among them."""
+        found = dict.fromkeys(self.names, (0, 0.0))
+        for (first, second), (wins, ties, losses) in self.cells.items():
+            games = int(wins + ties + losses)
+            for name, points in ((first, wins + ties / 2), (second, losses + ties / 2)):
+                found[name] = found[name][0] + games, found[name][1] + points
+        return found
+
+    def add(self, first: str, second: str, outcome: int, count: int) -> None:
+        """Count games whose moves are unknown. `outcome` 0, 1, 2: the first won, tied, lost. Raises ResultsError."""
+        self.add_game(RatedBot(first), RatedBot(second), outcome, count)
+
+    def add_game(
+        self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
+    ) -> None:
+        """Count games, of which one has a key, `match`, and moves, `line`. Raises ResultsError for bad names."""
+        cell = self._cells.get((first, second))
         if cell is None:
-            for name in (first, second):
-                _check_name(name)
-                self.names[name] = None
-            if first == second:
-                raise ResultsError(f"{first} plays against itself")
-            if len(self.names) > MOST_BOTS:
+            for bot in (first, second):
+                _check_name(bot.name)
+                self.bots[bot] = None
+            if first.name == second.name:
+                raise ResultsError(f"{first.name} plays against itself")
+            if len(self.bots) > MOST_BOTS:
                 raise ResultsError(f"there are more than {MOST_BOTS} bots", code="too-many-bots")
-            cell = self.cells[first, second] = [0.0, 0.0, 0.0]
+            cell = self._cells[first, second] = [0.0, 0.0, 0.0]
         cell[outcome] += count
+        if line is None:
+            self.lines.add_plain((first, second, outcome), count)
+        else:
+            self.lines.add((first, second, line.opening), line.moves, (first, second, outcome))
+
+
+_FIELDS: tuple[tuple[int, Callable[[str], str]], ...] = (
+    (RatedBot._fields.index("game"), lambda text: text or "unknown game"),
+    (RatedBot._fields.index("control"), lambda text: f"time {text}" if text else "unknown time"),
+    (RatedBot._fields.index("command"), lambda text: _shortened(text) if text else "unknown command"),
+    (RatedBot._fields.index("hash"), lambda text: f"version {text[:12]}" if text else "unknown version"),
+)
+
+
+def _told_apart(bots: Sequence[RatedBot]) -> dict[RatedBot, str]:
+    """Labels of bots of one name: `NAME [what differs]`."""
+    if len(bots) == 1:
+        return {bots[0]: bots[0].name}
+    found = dict[RatedBot, str]()
+    for bot in bots:
+        told = [say(bot[at]) for at, say in _FIELDS if len({other[at] for other in bots}) > 1]
+        label = f"{bot.name} [{', '.join(told)}]"
+        found[bot] = label if label not in found.values() else f"{label} {len(found) + 1}"
+    return found
+
+
+def _shortened(text: str) -> str:
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return text if len(text) <= _COMMAND else f"…{text[1 - _COMMAND :]}"
 
 
 @dataclass(slots=True)
@@ -69,42 +178,76 @@ class PairedResults(Results):
     """Results of two bots, with their pairs: matches 2k + 1 and 2k + 2 of a series are one.
 
     `penta`: complete pairs by the points of the first bot in them, 0 to 2 in halves. The first bot is the one that has
-    seat 1 in the first game of a pair. `single`: games that belong to no complete pair.
+    seat 1 in the first game of a pair. `single`: games that belong to no complete pair. `pair_lines`: the pairs
+    without those that repeat others.
     """
 
     penta: list[int] = field(default_factory=lambda: [0] * 5)
-    _halves: dict[tuple[str, int], int] = field(default_factory=dict)
+    pair_lines: Observations = field(default_factory=Observations)
+    _halves: dict[tuple[str, int], tuple[int, int, Line | None]] = field(default_factory=dict)
+    _swapped: bool = False
+
+    @property
+    def names(self) -> dict[str, None]:
+        labels = list(self.labels.values())
+        return dict.fromkeys(reversed(labels) if self._swapped else labels)
 
     @property
     def single(self) -> int:
-        return int(sum(map(sum, self.cells.values()))) - 2 * sum(self.penta)
+        return int(sum(map(sum, self._cells.values()))) - 2 * sum(self.penta)
 
-    def add(self, first: str, second: str, outcome: int, count: int, match: str = "") -> None:
+    def add_game(
+        self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
+    ) -> None:
         series, _, number = match.partition(".")[0].rpartition("-")
         begins = not number.isdigit() or int(number) % 2 == 1
-        self.names = self.names or dict.fromkeys((first, second) if begins else (second, first))
-        Results.add(self, first, second, outcome, count, match)
-        if len(self.names) > 2 or not number.isdigit():
+        self.bots = self.bots or dict.fromkeys((first, second) if begins else (second, first))
+        Results.add_game(self, first, second, outcome, count, match, line)
+        if len(self.bots) > 2 or not number.isdigit():
             return
-        points = (2 - outcome) if first == next(iter(self.names)) else outcome
+        seat = int(first != next(iter(self.bots)))
+        points = outcome if seat else 2 - outcome
         pair = series, (int(number) - 1) // 2
         other = self._halves.pop(pair, None)
         if other is None:
-            self._halves[pair] = points
+            self._halves[pair] = seat, points, line
+            return
+        self.add_pair(other[1] + points, line, *((other[2], line) if seat else (line, other[2])))
+
+    def add_pair(self, points: int, opening: Line | None, one: Line | None, other: Line | None) -> None:
+        """Count a pair: halves of points of the first bot, the game in which it had seat 1 and the other one."""
+        self.penta[points] += 1
+        if opening is None or one is None or other is None:
+            self.pair_lines.add_plain(points, 1)
         else:
-            self.penta[points + other] += 1
+            self.pair_lines.add(opening.opening, (one.moves, other.moves), points)
 
     def swap(self) -> None:
         """Make the other bot the first."""
-        self.names = dict.fromkeys(reversed(list(self.names)))
+        self._swapped = not self._swapped
         self.penta.reverse()
 
     @property
     def games(self) -> list[int]:
         """Losses, ties and wins of the first bot."""
-        one, other = self.names
-        wins, ties, losses = self.cells.get((one, other), [0.0] * 3)
-        lost, tied, won = self.cells.get((other, one), [0.0] * 3)
+        return self._summed(lambda first, second: self._cells.get((first, second), [0.0] * 3))
+
+    @property
+    def games_observed(self) -> list[int]:
+        """`games` without those that repeat others."""
+        counts = self.lines.counts
+        return self._summed(lambda first, second: [counts[first, second, outcome] for outcome in range(3)])
+
+    @property
+    def penta_observed(self) -> list[int]:
+        """`penta` without pairs that repeat others."""
+        found = [self.pair_lines.counts[points] for points in range(5)]
+        return found[::-1] if self._swapped else found
+
+    def _summed(self, cell: Callable[[RatedBot, RatedBot], Sequence[float]]) -> list[int]:
+        one, other = reversed(self.bots) if self._swapped else self.bots
+        wins, ties, losses = cell(one, other)
+        lost, tied, won = cell(other, one)
         return [int(losses + lost), int(ties + tied), int(wins + won)]
 
 
@@ -206,101 +349,117 @@ def _cells(line: str) -> list[str]:
 def _read_pgn(start: str, lines: _ResultLines, into: Results) -> None:
     """A game's tags precede its moves; tags inside comments do not count."""
     tags: dict[str, str] = {}
+    text = list[str]()
     moves = comment = False
     for line in chain([start], lines):
-        tags, moves, comment = _pgn_line(line, tags, moves, comment, into)
-    _add_game(tags, into)
+        tags, moves, comment = _pgn_line(line, tags, text, moves, comment, into)
+    _add_game(tags, text, into)
 
 
 def _pgn_line(
-    line: str, tags: dict[str, str], moves: bool, comment: bool, into: Results
+    line: str, tags: dict[str, str], text: list[str], moves: bool, comment: bool, into: Results
 ) -> tuple[dict[str, str], bool, bool]:
-    """The state after a line: the tags of the game, whether its moves began, whether a comment is open."""
+    """The state after a line: the tags of the game, whether its moves began, whether a comment is open. The lines of
+    its moves are added to `text`."""
     tag = None if comment else _TAG.match(line)
     if tag is None:
         opened, closed = line.rfind("{"), line.rfind("}")
         comment = opened > closed or (comment and closed < 0)
+        if len(text) < _MOST_PGN_LINES and not line.startswith("%"):
+            text.append(line.partition(";")[0] if not comment else line)
         return tags, moves or not (line.isspace() or not line or line[0] in "%;"), comment
-    if moves:
-        _add_game(tags, into)
-        tags = {}
-    if tag[1] in tags:  # a game without moves: the next one's tags begin
-        _add_game(tags, into)
+    if moves or tag[1] in tags:  # the latter: a game without moves
+        _add_game(tags, text, into)
         tags = {}
     tags[tag[1]] = re.sub(r"\\(.)", r"\1", tag[2])
     return tags, False, False
 
 
-def _add_game(tags: dict[str, str], into: Results) -> None:
+def _add_game(tags: dict[str, str], text: list[str], into: Results) -> None:
+    """Add the game of these tags and lines of moves, which are then removed. Raises ResultsError."""
+    moves = [word for word in _PGN_COMMENT.sub(" ", "\n".join(text)).split() if _PGN_MOVE.match(word)]
+    text.clear()
     if missing := [name for name in ("White", "Black", "Result") if name not in tags]:
         raise ResultsError(f"the game that ends here has no tag {missing[0]}")
     result = tags["Result"]
     if result == "*":
         into.unfinished += 1
     elif result in ("1-0", "1/2-1/2", "0-1"):
-        into.add(tags["White"].strip(), tags["Black"].strip(), _POINTS[result], 1)
+        game, control = (tags.get(name, "")[:LONGEST_NAME] for name in ("Variant", "TimeControl"))
+        one, other = (RatedBot(tags[name].strip(), game, control) for name in ("White", "Black"))
+        line = Line(line_digest([tags.get("FEN", "")]), line_digest(moves, result)) if moves else None
+        into.add_game(one, other, _POINTS[result], 1, line=line)
     else:
         raise ResultsError(f"the result {_short(result)} is not 1-0, 1/2-1/2, 0-1 or *")
 
 
-class _Named(msgspec.Struct):
-    name: str
-    control: str = ""
-    settings: str = ""
-
-
-def _called(bot: _Named) -> str:
-    """A bot with settings of its own is another one than without them: `NAME time=5+0.05 nodes=100`."""
-    if not (bot.control or bot.settings):
-        return bot.name
-    words = [bot.name, f"time={bot.control}" if bot.control else "", bot.settings]
-    return " ".join(filter(None, words))[:LONGEST_NAME]
-
-
-class _Start(msgspec.Struct):
-    """What a rating needs of the first line of a match."""
-
-    match: str
-    bots: tuple[_Named, _Named]
+def _bots_of(start: MatchStarted) -> tuple[RatedBot, RatedBot]:
+    """The bots of a match by seat. One with settings of its own is another one: `NAME time=5+0.05 nodes=100`."""
+    game = " ".join([start.game, *(f"{name}={value}" for name, value in sorted(start.options.items()))])
+    found = []
+    for bot in start.bots:
+        words = [bot.name, f"time={bot.control}" if bot.control else "", bot.settings]
+        called = " ".join(filter(None, words))[:LONGEST_NAME]
+        found.append(RatedBot(called, game, start.control, bot.command, bot.hash))
+    return found[0], found[1]
 
 
 class _End(msgspec.Struct):
-    """And of the last one: `result` is "" for a void match, `winner` 0 for a tie, else the seat."""
+    """What a rating needs of the last line of a match: `result` is "" for a void match, `winner` 0 for a tie."""
 
     match: str
     result: str = ""
     winner: int = 0
 
 
-_read_start = msgspec.json.Decoder(_Start).decode
+_read_start = msgspec.json.Decoder(MatchStarted).decode
 _read_end = msgspec.json.Decoder(_End).decode
 _PLY, _START, _FINISH = b'"event":"ply"', b'"event":"start"', b'"event":"end"'  # their quotes are escaped in strings
 
 
 def _read_records(lines: _ResultLines, into: Results) -> None:
     """Matches of a record, which stand one after the other; half a match of a killed process is left out."""
-    begun: _Start | None = None
+    begun: MatchStarted | None = None
+    held, size = list[bytes](), 0
     for line in chain([lines.last], lines.raw()):
+        size += len(line)
         if _PLY in line:
+            if begun is not None and size <= _LONGEST_MATCH:
+                held.append(line)
             continue
         try:
             if _START in line:
                 begun = _read_start(line)
+                held, size = [line], len(line)
             elif _FINISH in line:
                 end = _read_end(line)
-                if begun is None or begun.match != end.match:
+                if begun is None or begun.match != end.match or size > _LONGEST_MATCH:
                     into.damaged += 1
-                elif not end.result:
-                    into.unfinished += 1
                 else:
-                    one, other = begun.bots
-                    into.add(_called(one), _called(other), (1, 0, 2)[end.winner], 1, end.match)
+                    _add_match(begun, end, held, line, into)
                 begun = None
             elif not line.isspace():
                 into.damaged += 1
         except (msgspec.DecodeError, IndexError):
             into.damaged += 1
             begun = None
+
+
+def _add_match(start: MatchStarted, end: _End, lines: Sequence[bytes], last: bytes, into: Results) -> None:
+    """Add a match, unless it has no result or is not as it was written. Raises IndexError, ResultsError."""
+    whole = b"".join([*lines, last if last.endswith(b"\n") else last + b"\n"])
+    try:
+        read_summary(whole)
+        moves = moves_of(whole)
+    except RecordError:
+        into.changed += 1
+        return
+    if not end.result:
+        into.unfinished += 1
+        return
+    one, other = _bots_of(start)
+    line = Line(line_digest(start.opening), line_digest(moves, end.result))
+    into.add_game(one, other, (1, 0, 2)[end.winner], 1, end.match, line)
 
 
 def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
@@ -310,14 +469,20 @@ def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
         raise ResultsError(f"a file of SGF is at most {_LONGEST_SGF >> 20} MiB: rate several files")
     try:
         for nodes in main_lines(decode(data), unclosed=True):
-            black, white = (nodes[0].get(name, [""])[0].strip() for name in ("PB", "PW"))
+            root = {name: values[0].strip() for name, values in nodes[0].items() if values}
+            black, white = root.get("PB", ""), root.get("PW", "")
             if not (black and white):
                 raise ResultsError("a game lacks PB or PW, the names of its players")
-            result = nodes[0].get("RE", [""])[0].strip().upper()
+            result = root.get("RE", "").upper()
             if (outcome := _SGF_RESULTS.get(result.partition("+")[0])) is None:
                 into.unfinished += 1
             else:
-                into.add(black, white, outcome, 1)
+                game = f"GM={root.get('GM') or '1'} size={root.get('SZ') or '19'}"  # the standard's defaults
+                moves = [f"{name}{values}" for node in nodes for name, values in node.items() if name in ("B", "W")]
+                setup = [f"{name}{values}" for name, values in nodes[0].items() if name in ("AB", "AW", "PL", "KM")]
+                line = Line(line_digest(setup), line_digest(moves, result)) if moves else None
+                one, other = (RatedBot(name, game[:LONGEST_NAME]) for name in (black, white))
+                into.add_game(one, other, outcome, 1, line=line)
     except SgfError as error:
         raise ResultsError(f"not SGF: {error}") from None
 

@@ -1,13 +1,14 @@
 """What ratings and effects mean: points that they let expect, and their text forms. Imports no numpy."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ggp.referee.ratings.sprt import Effect, Estimate
 
 ELO = 400 / math.log(10)  # Elo in one natural unit
 MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
 Z95 = 1.96  # standard errors of half a 95 % interval
+_NAMED = 5  # bots of a group, and groups
 TOO_FEW = "too few games for an Elo"
 
 
@@ -47,6 +48,21 @@ def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = Tru
     return f"zero is {zero(anchors, here)}{which}; ± is 95 %, of the difference to {to}"
 
 
+def groups_line(groups: Sequence[Sequence[str]]) -> str:
+    """What a table of ratings says of groups of bots that never met, by their names; "" for one group."""
+    if len(groups) < 2:
+        return ""
+    said = [
+        f"group {number}: {', '.join(names[:_NAMED])}" + (f" and {len(names) - _NAMED} more" * (len(names) > _NAMED))
+        for number, names in enumerate(groups[:_NAMED], 1)
+    ]
+    said += [f"and {len(groups) - _NAMED} more groups"] if len(groups) > _NAMED else []
+    return (
+        f"{len(groups)} groups of bots never met, not even through others, so their ratings cannot be compared "
+        f"({'; '.join(said)}); a group without an anchor has its own mean for zero"
+    )
+
+
 def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:
     """`12 ± 34` or `700 (300 to 1500)`; "" if there are too few games. `sign`: "" or "+"."""
     if found.elo is None or not found.enough:
@@ -71,7 +87,7 @@ def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> st
 def effect_lines(found: Effect, digits: int, column: int) -> list[str]:
     """Elo, nElo and LOS that the record has, a line each; numbers begin in this column. [] without games."""
     if not found.enough:
-        return [] if found == Effect() else [f"{'Elo':{column}}{TOO_FEW}"]
+        return [] if found.elo is found.elo_low is found.elo_high is None else [f"{'Elo':{column}}{TOO_FEW}"]
     lines = []
     if elo := in_elo(found, digits):
         lines.append(f"{'Elo':{column}}{elo} (95 %)")

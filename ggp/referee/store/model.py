@@ -381,7 +381,8 @@ class StoredFit:
 
     `advantage` of seat 1 and its standard error are Elo, `tie` is the model's parameter. The rest says what was held
     fixed (`anchors`, Elo by version) and how far the model holds: `deviance` at `freedom` degrees, the worst
-    misfits first, twins that drift.
+    misfits first, twins that drift. `groups`: the versions of each group, if there are several that never met, not
+    even through others.
     """
 
     pool: int
@@ -396,6 +397,11 @@ class StoredFit:
     freedom: int = 0
     misfits: tuple[MisfitRow, ...] = ()
     drifts: tuple[Drift, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    def group(self, version: int) -> int:
+        """The group of a version, from 1; 0 if there is one only, or it has no game."""
+        return next((number for number, group in enumerate(self.groups, 1) if version in group), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -306,6 +306,7 @@ def write_remarks(fit: StoredFit) -> str:
         "freedom": fit.freedom,
         "misfits": [astuple(pair) for pair in fit.misfits],
         "drifts": [astuple(drift) for drift in fit.drifts],
+        **({"groups": fit.groups} if fit.groups else {}),
     }
     return json.dumps(said, separators=(",", ":"))
 
@@ -317,6 +318,7 @@ def read_remarks(text: str) -> dict[str, Any]:
         said["anchors"] = {int(version): float(elo) for version, elo in said["anchors"]}
         said["misfits"] = tuple(MisfitRow(*pair) for pair in said["misfits"])
         said["drifts"] = tuple(Drift(*drift) for drift in said["drifts"])
+        said["groups"] = tuple(map(tuple, said.get("groups", ())))
     return said
 
 

@@ -159,3 +159,27 @@ def test_make_fit_compares_with_everyone_if_asked() -> None:
     fit = make_fit(ratings, 1, 39, seats, everyone=True)
     gaps = [above.elo - below.elo for above, below in pairwise(fit.rows)]
     assert [row.next_elo for row in fit.rows[:-1]] == pytest.approx(gaps)
+
+
+ISLANDS = [PairScore(1, 2, wins=8, losses=3), PairScore(3, 4, wins=5, losses=3), PairScore(4, 5, wins=2)]
+FIVE = [*SEATS, PoolEntry(4, "dan", "dan", "dd"), PoolEntry(5, "eve", "eve", "ee")]
+
+
+def test_groups_that_never_met_are_marked_and_not_compared() -> None:
+    fit, scored = _fit(FIVE, ISLANDS), scores(ISLANDS)
+    assert fit.groups == ((3, 4, 5), (1, 2)) and [row.id for row in fit.rows] == [3, 4, 5, 1, 2]
+    assert [row.next_elo is None for row in fit.rows] == [False, False, True, False, True]
+    assert is_current(fit, FIVE, scored)
+    there = places(FIVE, scored, fit)
+    assert [place.note for place in there] == ["group 1"] * 3 + ["group 2"] * 2
+    said = zero_of(FIVE, fit, there)
+    assert "2 groups of bots never met" in said and "group 1: cat, dan, eve; group 2: ann, bob" in said
+    for group in fit.groups:
+        assert sum(row.elo for row in fit.rows if row.id in group) == pytest.approx(0, abs=1e-9)
+    joined = [*ISLANDS, PairScore(2, 3, ties=1)]
+    assert _fit(FIVE, joined).groups == () and "group" not in zero_of(FIVE, _fit(FIVE, joined), there)
+
+
+def test_a_bot_without_a_game_is_no_group() -> None:
+    fit = _fit(FIVE[:4], ISLANDS[:1])
+    assert fit.groups == () and len(fit.rows) == 4
