@@ -17,9 +17,9 @@ PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
 # `number` on (0: without) and reads until their answers are whole, something unexpected has come, or after at most so
 # many seconds. The bytes that were written; the text of the last answer, if all are successes and only the last has
 # text, else None; the bytes that were read, None if none were; when the question was sent and when the last of the
-# answer was read, as seconds of now(); whether the peer wrote to stderr.
+# answer was read, as seconds of now(); whether the peer wrote to stderr; how many seconds the write took.
 # None in place of all: not for these lines, and nothing was written.
-Exchanged = tuple[bytes, str | None, bytes | None, float, float, bool]
+Exchanged = tuple[bytes, str | None, bytes | None, float, float, bool, float]
 Exchange = Callable[[tuple[str, ...], int, float], Exchanged | None]
 
 
@@ -72,7 +72,7 @@ class Channel:
         connection = self.connection
         number = connection.quick_id
         if number >= 0 and self._exchange and (exchanged := self._exchange(lines, number, seconds)):
-            asked, text, said, sent, answered, _ = exchanged
+            asked, text, said, sent, answered, _, _ = exchanged
             self._passed.append((asked, said[-_CHUNK:] if said else b""))
             if text is not None:
                 connection.count_answered(len(lines))

@@ -132,6 +132,8 @@ class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_o
     suspect: bool = False
     score: Long = ""  # the engine's ggp-score
     warnings: tuple[Text, ...] = ()
+    stolen: tuple[Count, ...] = ()  # by seat, the ms of its turns that interrupts took and that were not charged
+    slow_input: tuple[Count, ...] = ()  # by seat, the ms that writes to it took because of how it reads, charged
     diagnostics: Diagnostics | None = None
     stderr: tuple[Long, ...] = ()  # by seat, the tail of what each bot wrote there in this match; () if nothing
     ended: Text = ""  # UTC, ISO 8601

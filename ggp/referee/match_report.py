@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ggp.referee.play.bot_spec import BotSpec, is_human
+from ggp.referee.play.interference import InterferenceTable
 from ggp.referee.play.pool import SeriesReport, SeriesRun
 from ggp.referee.play.series import SeriesScore, SeriesTally
 from ggp.referee.ratings.repeats import ADVICE
@@ -68,10 +69,15 @@ class BotTotals:
 
 def _faults(report: SeriesReport) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
     """By bot (or "engine") and kind: how many, and why the last of them."""
-    counts, reasons = Counter[tuple[str, str]](), dict[tuple[str, str], str]()
+    counts, reasons, table = Counter[tuple[str, str]](), dict[tuple[str, str], str](), InterferenceTable()
     for run in report.runs:
         counts.update(run.tally.faults)
         reasons.update(run.tally.reasons)
+        for index, bot in enumerate(run.setup.bots):
+            table.add(bot.name, run.setup.bots[1 - index].name, run.tally.losses[index])
+    for fault in table.faults():
+        counts[fault.who, fault.kind] += fault.games
+        reasons[fault.who, fault.kind] = fault.reason
     return counts, reasons
 
 

@@ -123,7 +123,8 @@ static Py_ssize_t read_answers(int out, int err, char *said, const char *head, P
 }
 
 PyDoc_STRVAR(exchange_doc,
-             "exchange(stdin, stdout, stderr, lines, number, seconds) -> (asked, text, said, began, ended, noise)\n\n"
+             "exchange(stdin, stdout, stderr, lines, number, seconds) ->\n"
+             "    (asked, text, said, began, ended, noise, wrote)\n\n"
              "Write command lines with ids from `number` on, without ids if it is 0, to the non-blocking `stdin`, and\n"
              "read `stdout` until their answers are whole, something unexpected has come, or after at most so many\n"
              "seconds. `stderr` is -1 for none. None: nothing was written, because the lines are long or not plain, or\n"
@@ -132,7 +133,7 @@ PyDoc_STRVAR(exchange_doc,
              "last has text, in one line, and nothing else was read; else None. `said`: the bytes that were read, b\"\"\n"
              "at the end; None if none were: no time, a signal, or only stderr has something. `began`: when the write\n"
              "was complete; `ended`: when the last of the answer was read; both as time.monotonic(). `noise`: whether\n"
-             "stderr has something.");
+             "stderr has something. `wrote`: the seconds that the write took.");
 
 static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
@@ -152,9 +153,10 @@ static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyErr_Clear(); /* text that is no UTF-8 */
         Py_RETURN_NONE;
     }
-    double began = -1.0, ended = -1.0;
+    double began = -1.0, ended = -1.0, asked;
     int noise = 0;
     Py_BEGIN_ALLOW_THREADS;
+    asked = now();
     if (write(in, data, (size_t)size) == size) { /* up to PIPE_BUF bytes a pipe takes all or nothing */
         began = ended = now();
         got = read_answers(out, err, said, head, head_size, began, seconds, &ended, &noise);
@@ -171,6 +173,7 @@ static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyFloat_FromDouble(began),
         PyFloat_FromDouble(ended),
         Py_NewRef(noise ? Py_True : Py_False),
+        PyFloat_FromDouble(began - asked),
     };
     PyObject *exchanged = PyTuple_New(sizeof found / sizeof *found);
     for (Py_ssize_t i = 0; i < (Py_ssize_t)(sizeof found / sizeof *found); i++) {

@@ -22,17 +22,19 @@ CHUNK = 64 * 1024
 STDERR_TAIL = 64 * 1024
 PENDING = 4 * 1024 * 1024  # bytes held of a peer that talks while it does not listen
 WRITE_PATIENCE = 10.0  # seconds
+SLOW_WRITE = 0.01  # seconds; a write to a pipe takes some µs
+_WATCHED_WRITES = 8  # after a slow one
 _SLICE = 100_000.0  # seconds: longer than a day, less than what poll can wait
 _FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without privileges
 
 
 def load_exchange() -> "Callable[[int, int, int, tuple[str, ...], int, float], Exchanged | None] | None":
-    """The native call for a question and its answer; None where it was not compiled."""
+    """The native call for a question and its answer; None where it is missing, or of an older build."""
     try:
         from ggp.protocol.transports._exchange import exchange
     except ImportError:
         return None
-    return exchange
+    return exchange if "wrote" in (exchange.__doc__ or "") else None
 
 
 native_exchange = None if os.environ.get("GGP_PURE_PYTHON") else load_exchange()  # tests compare both ways
@@ -59,6 +61,8 @@ class Pipe:
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._pending = bytearray()
         self._broken = False  # the child no longer reads; what it said is still read
+        self._watched_writes = 0  # how many of the next writes are measured
+        self._reader_cost = 0.0  # seconds of our writes, and reads of stderr, that the child made slow
         self._poll = select.poll()
         self._poll.register(stdout, select.POLLIN)
         os.set_blocking(stdin, False)
@@ -74,20 +78,40 @@ class Pipe:
 
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> "Exchanged | None":
         """See channel.Exchanged."""
-        if native_exchange is None or self._pending or self._broken:
+        if native_exchange is None or self._pending or self._broken or self._watched_writes:
             return None
         stderr = -1 if self._stderr is None else self._stderr
         exchanged = native_exchange(self._stdin, self._stdout, stderr, lines, number, seconds)
-        if exchanged is not None and exchanged[5]:
-            self._drain_stderr()
+        if exchanged is not None:
+            if exchanged[5]:
+                self._drain_stderr()
+            if exchanged[6] > SLOW_WRITE:
+                self._watched_writes = _WATCHED_WRITES
         return exchanged
+
+    def take_reader_cost(self) -> float:
+        """Return the seconds that the child made our writes last since the last call. See `_write_in_two`."""
+        cost, self._reader_cost = self._reader_cost, 0.0
+        return cost
+
+    def wait_for_output(self, ms: int) -> bool | None:
+        """Wait at most so long for output, or its end. Return whether there is some; None after a read of stderr."""
+        if self._pending or self._stdout < 0:
+            return True
+        found: bool | None = False
+        for descriptor, _ in self._poll.poll(ms):
+            if descriptor == self._stdout:
+                return True
+            self._drain_stderr()
+            found = None
+        return found
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
         """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
         if self._broken:
             return
         try:
-            sent = os.write(self._stdin, data)
+            sent = self._write_in_two(data) if self._watched_writes else self._write_at_once(data)
         except BlockingIOError:
             sent = 0
         except BrokenPipeError:
@@ -95,6 +119,34 @@ class Pipe:
             return
         if sent < len(data):
             self._write_rest(data[sent:], time.monotonic() + WRITE_PATIENCE if deadline is None else deadline)
+
+    def _write_at_once(self, data: bytes) -> int:
+        began = time.monotonic()
+        sent = os.write(self._stdin, data)
+        if time.monotonic() - began > SLOW_WRITE:
+            self._watched_writes = _WATCHED_WRITES
+        return sent
+
+    def _write_in_two(self, data: bytes) -> int:
+        """Write all but the last byte, then that, and measure the processor time of both.
+
+        A child that watches its input in hundreds of thousands of places (epoll, on copies of the descriptor) makes
+        each write wake all of them, inside our call. A write can also be slow because this process lost its core, which
+        is no processor time, or because of an interrupt, which the child has no part in: that hits one of two writes.
+        So twice the shorter one is what the child costs.
+        """
+        began = time.thread_time()
+        sent = os.write(self._stdin, data[:-1])
+        between = time.thread_time()
+        if sent == len(data) - 1:
+            sent += self._write_some(data[-1:])
+        cost = 2 * min(between - began, time.thread_time() - between)
+        if cost > SLOW_WRITE:
+            self._reader_cost += cost
+            self._watched_writes = _WATCHED_WRITES
+        else:
+            self._watched_writes -= 1
+        return sent
 
     async def read(self, deadline: float) -> bytes:
         """See Transport.read; after close() the stream has ended."""

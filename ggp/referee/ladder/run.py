@@ -313,6 +313,7 @@ class LadderRun:
     def _keep(self, chunk: BatchResult) -> None:
         self._news.played(chunk)
         finished, unplayable = self.under_way.end(chunk)
+        self._news.watch_interference(finished)
         if self.ladder.format.plan:
             self._watch_faults(finished, unplayable)
             # Values that a bot does not start with are no reason to suspend it for good.

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Playing, Progress, StopConditions
@@ -11,12 +11,13 @@ from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
 from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
 from ggp.referee.ladder.tune import state_of
+from ggp.referee.play.interference import InterferenceTable
 from ggp.referee.play.worker import ABORTED, REFEREE, BatchResult
 from ggp.referee.ratings.bradley_terry import CountsError
 from ggp.referee.ratings.ratings import Ratings
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Verdict
-from ggp.referee.store.model import GAMES, PairResult, StoreError
+from ggp.referee.store.model import GAMES, FinishedGame, PairResult, StoreError
 from ggp.referee.store.store import Store
 
 # -- Keeps the Progress of a run up to date: counts, rates, and the standings from time to time.
@@ -45,6 +46,7 @@ class ProgressTracker:
         self._labels: dict[int, str] = {}
         self._undecided: set[str] = set()  # pools whose test was seen to be open in this run
         self._errors: dict[int, list[float]] = {}  # of the bots that may play, by pool
+        self._interference = InterferenceTable()
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
 
     def begin(self, contests: Mapping[int, PoolSchedule]) -> None:
@@ -74,6 +76,18 @@ class ProgressTracker:
             self._progress.terminations[facts.termination] += 1
             if facts.culprit:
                 self._progress.faults[facts.culprit, facts.termination] += 1
+
+    def watch_interference(self, games: Sequence[FinishedGame]) -> None:
+        """Say which bots take time from their opponents, and note it among the events of the ladder."""
+        for game in games:
+            bots = self.label(game.pair.first), self.label(game.pair.second)
+            result = game.result
+            for fault in self._interference.add_game(bots, result.used, result.stolen, result.slow_input):
+                line = f"{fault.who}: {fault.kind}: {fault.reason}"
+                self._progress.faults[fault.who, fault.kind] += fault.games
+                self.say(f"fault: {line}")
+                with contextlib.suppress(StoreError):  # the saving of games reports it
+                    self._store.note("fault", line)
 
     def refused(self, chunk: BatchResult, suspends: bool) -> None:
         """Say what was not played; not `suspends`: only what was aborted."""

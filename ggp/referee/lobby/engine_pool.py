@@ -226,7 +226,7 @@ class _EngineStream(EngineSession):
         block, descriptor = self._link.may_block(), theirs.fileno()
         exchanged = native_exchange(descriptor, descriptor, -1, lines, number, min(seconds, _MOMENT) if block else 0.0)
         if exchanged is not None:
-            _, _, said, sent, answered, _ = exchanged
+            _, _, said, sent, answered, _, _ = exchanged
             self._slow = block and said is None
             if block:
                 self._link.blocked(answered - sent, said is not None)

@@ -108,6 +108,7 @@ class _MatchState:
     status: Status = _NOT_BEGUN
     warnings: list[str] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)  # colour and canonical move of every ply
+    stolen: list[list[int]] = field(default_factory=lambda: [[], []])  # by seat: the ms credited in each such turn
     clocks: tuple[Clock, Clock] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -221,6 +222,8 @@ class _MatchState:
                 reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
                 if watched:
                     ms -= self._watch_idle(ply + 1, seat, ms)
+                if player.stolen:
+                    ms -= self._credit_stolen(seat, player.stolen, ms)
                 if overrun := clock.spend(ms):
                     self._judge_overrun(overrun)
                 elif player.credited and ms + player.credited > left:
@@ -274,6 +277,8 @@ class _MatchState:
                 suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
                 score=score,
                 warnings=tuple(self._all_warnings()),
+                stolen=_unless_zero(sum(self.stolen[0]), sum(self.stolen[1])),
+                slow_input=_unless_zero(*(round(player.peer.slow_input[1] * 1000) for player in self.players)),
                 diagnostics=diagnostics,
                 stderr=self._stderr(),
                 ended=_utc(),
@@ -414,8 +419,23 @@ class _MatchState:
         self.warnings.append(f"{used}: {credit} ms were credited, and it is stopped in them from here on")
         return credit
 
+    def _credit_stolen(self, seat: int, stolen: float, ms: int) -> int:
+        """Return how many of the ms of this turn interrupts took: they are the machine's or the opponent's."""
+        credit = min(ms, int(stolen * 1000))
+        self.stolen[seat - 1].append(credit)
+        return credit
+
     def _all_warnings(self) -> list[str]:
         for seat, player in enumerate(self.players, 1):
+            if turns := self.stolen[seat - 1]:
+                taken = f"interrupts on its core took {sum(turns)} ms of {_turns(len(turns))}, not charged to it"
+                self.warnings.append(f"seat{seat}: {taken}: they are its opponent's or the machine's")
+            writes, cost = player.peer.slow_input
+            if writes:
+                self.warnings.append(
+                    f"seat{seat}: {writes} writes to it took {cost * 1000:.0f} ms, charged to it: "
+                    "it watches its input in very many places"
+                )
             self.warnings += [f"seat{seat}: {text}" for text in player.new_warnings()]
         return self.warnings[:_MAX_WARNINGS]
 
@@ -454,6 +474,14 @@ def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
             Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word"
         )
     return move, analysis[:_MAX_ANALYSIS]
+
+
+def _unless_zero(first: int, second: int) -> tuple[int, ...]:
+    return (first, second) if first or second else ()
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"
 
 
 def _utc() -> str:

@@ -20,6 +20,7 @@ from ggp.referee.play.clock import Clock, ggp_clock
 from ggp.referee.play.outcome import BotFault, CannotStart, Termination
 from ggp.referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch, sandbox_of
 from ggp.referee.play.setting import TIMEOUTS, Setting, Timeouts
+from ggp.referee.play.stolen_time import LEAST, LONG_FIRST_WAIT, MOST_LONGER
 from ggp.referee.sandbox.machine import in_record
 
 DIALOGUE_LINES = 20
@@ -38,7 +39,8 @@ class Player(ABC):
     """One bot through all its games. Its faults are raised as BotFault.
 
     `late` is how many seconds the referee itself kept this bot's answers waiting, at most, in this game; `credited`
-    the ms of its last answer's time that were not charged.
+    the ms of its last answer's time that were not charged; `stolen` the seconds of it that interrupts took, if they are
+    to be credited (see stolen_time).
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Player(ABC):
         self.name = party.name
         self.late = 0.0
         self.credited = 0
+        self.stolen = 0.0
         self.patience = 0.0125  # seconds that a bot may think before we look whether we are late ourselves
         self.fit = True  # whether it can go on to a next game; if not, the process is restarted
         self._commands = commands
@@ -219,11 +222,16 @@ class Player(ABC):
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
         """Send the queued lines and this one in one write -> the reply to this line, ms used."""
-        if self.peer.idle is not None:
-            self.peer.idle.wake()
+        peer, wait = self.peer, min(self.patience, seconds)
+        if peer.idle is not None:
+            peer.idle.wake()
+        watch = peer.turn_watch
+        if watch is not None:
+            wait = watch.begin(wait)
+            self.stolen = 0.0
         channel, lines = self._channel, (*self._unsent, line)
         try:
-            answer = channel.ask_at_once(lines, min(self.patience, seconds))
+            answer = channel.ask_at_once(lines, wait)
             if isinstance(answer, bytes):
                 await channel.transport.write(answer)
         except PEER_FAULTS as error:  # what it said unasked it did not say in its own turn
@@ -231,11 +239,19 @@ class Player(ABC):
         if isinstance(answer, tuple):
             text, began, ended = answer
             self._unsent.clear()
+            if watch is not None and ended - began > LONG_FIRST_WAIT:
+                watch.first_wait_over(ended - began)
+                self.stolen = watch.taken if watch.taken > LEAST else 0.0
             return _new_reply(Reply, (True, text, None)), self._charged(ended - began)
-        began = answer if isinstance(answer, float) else channel.now()
-        early, deadline = began + self.patience, began + seconds
+        # A write that is slow because of who reads it is the reader's time.
+        began = answer if isinstance(answer, float) else channel.now() - peer.reader_cost()
+        early, deadline = began + wait, began + seconds
         receive = channel.receive
-        if self.peer.look > seconds:  # no check is due before the deadline
+        if watch is not None:
+            if isinstance(answer, float):
+                watch.first_wait_over(channel.now() - began)
+            receive = self._receive_late
+        elif peer.look > seconds:  # no check is due before the deadline
             receive, early = self._receive_late, deadline
         try:
             while self._owed:
@@ -243,15 +259,20 @@ class Player(ABC):
                 self._owed -= 1
             for asked in lines:
                 try:
-                    reply = channel.next_reply() or await receive(early)
+                    reply = channel.next_reply() or await receive(deadline if watch is not None else early)
                 except PeerTimeout:  # it thinks longer than our patience
+                    if watch is not None:
+                        raise
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):
                     raise BotFault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {reply.text[:200]}`")
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()
-        return reply, self._charged(channel.now() - began)
+        took = channel.now() - began
+        if watch is not None:
+            self.stolen = watch.taken if watch.taken > LEAST else 0.0
+        return reply, self._charged(took)
 
     def _charged(self, took: float) -> int:
         """The ms of an answer's time that are charged."""
@@ -264,16 +285,21 @@ class Player(ABC):
     async def _receive_late(self, deadline: float) -> Reply:
         """Wait on, looking whether the bot has ended behind an output that something else holds open."""
         channel, peer = self._channel, self.peer
-        waited = peer.waited()
+        watch, waited = peer.turn_watch, peer.waited()
         try:
             while True:
                 ended = peer.exited()
+                longer = min(watch.taken, MOST_LONGER) if watch is not None else 0.0
+                until = min(deadline + longer, channel.now() + peer.look)
+                if watch is not None:
+                    watch.wait(until - channel.now())
+                    waited = watch.waited_before
                 try:
-                    return await channel.receive(min(deadline, channel.now() + peer.look))
+                    return await channel.receive(until)
                 except PeerTimeout:
                     if ended:
                         raise PeerGone("it ended, and left its output open to a process it had started") from None
-                    if channel.now() >= deadline:
+                    if channel.now() >= deadline + longer:
                         if lost := peer.lost():
                             raise PeerGone(lost) from None
                         raise

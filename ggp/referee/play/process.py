@@ -28,6 +28,7 @@ from ggp.protocol.transports.transcript import Sink, Transcript
 from ggp.referee.play.bot_spec import BotSpec, LaunchError, beside, find_program, readable_files
 from ggp.referee.play.idle_turn import IdleWatch, watch_of
 from ggp.referee.play.setting import Timeouts
+from ggp.referee.play.stolen_time import TurnWatch, run_delay_ns
 from ggp.referee.sandbox.levels import NONE, STRICT, Sandbox, SandboxError
 from ggp.referee.sandbox.spawn import StepFailed, reap
 from ggp.referee.sandbox.start import Child, in_words, start
@@ -59,6 +60,7 @@ class Peer(Protocol):
     channel: Channel
     look: float = 1.0  # seconds between looks at whether it has ended while it is silent
     idle: IdleWatch | None = None  # of a bot that shares its core with its opponent, in a sandbox
+    turn_watch: TurnWatch | None = None  # of a bot in a sandbox that runs on the referee's core alone
 
     def exited(self, wait: float = 0) -> str:
         """How it ended, in words; "" while it runs or if that is unknown. Waits at most `seconds`."""
@@ -87,6 +89,12 @@ class Peer(Protocol):
     def waited(self) -> float:
         """Seconds by which we ourselves were late for its answers so far; only differences mean something."""
         return run_delay()
+
+    slow_input: tuple[int, float] = 0, 0.0  # writes of this game that it made slow, and the seconds charged for them
+
+    def reader_cost(self) -> float:
+        """Seconds that our writes took since the last call because of what the peer does with its input; 0 usually."""
+        return 0.0
 
     def credit(self) -> float:
         """Seconds of its last answer's time that are not its own, and not charged."""
@@ -157,6 +165,8 @@ class Process(Peer):
         self._end.register(self._pidfd, select.POLLIN)
         self._pipe = Pipe(stdin, stdout, errors, None if stderr is None else stderr.take)
         self.channel = Channel(Transcript(self._pipe, sink) if sink else self._pipe, role)
+        if sandbox.level != NONE and not spread and core is None and len(available_cores()) == 1:
+            self.turn_watch = TurnWatch(self._pipe.wait_for_output)
 
     @property
     def pid(self) -> int:
@@ -175,6 +185,12 @@ class Process(Peer):
             self._exit = "; ".join(filter(None, [in_words(ended), self._child.why_ended()]))
         return self._exit
 
+    def reader_cost(self) -> float:
+        cost = self._pipe.take_reader_cost()
+        if cost:
+            self.slow_input = self.slow_input[0] + 1, self.slow_input[1] + cost
+        return cost
+
     def drain_stderr(self) -> None:
         """Read what it wrote to stderr, so that it does not block on a full pipe."""
         self._pipe.drain_stderr()
@@ -186,6 +202,8 @@ class Process(Peer):
     def begin_game(self, key: str) -> None:
         if self._stderr is not None:
             self._stderr.begin_game(key)
+        self.slow_input = 0, 0.0
+        self._pipe.take_reader_cost()
         if self.idle is not None:
             self.idle.begin_game()
 
@@ -503,7 +521,4 @@ def available_cores() -> list[int]:
 
 def run_delay() -> float:
     """Seconds that this thread was runnable and waited for a core; 0 where the kernel does not count it."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_bytes().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0
+    return run_delay_ns() / 1e9

@@ -20,6 +20,7 @@ from ggp.referee.play.adjudication import AdjudicationRule
 from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.clock import TimeControl
 from ggp.referee.play.engine import OVER, Engine, GameRefused, start_engine
+from ggp.referee.play.interference import Losses
 from ggp.referee.play.openings import BookChoice, BookError, Opening, OpeningBook
 from ggp.referee.play.outcome import REPLAYS, WINDOW, BotFault, EngineFailed, Termination, void_reason
 from ggp.referee.play.process import ProcessLimits
@@ -53,6 +54,8 @@ class GameResult:
     record: bytes = b""
     opening: int = 0
     moves: int = -1
+    stolen: tuple[int, int] = (0, 0)  # ms of its turns that interrupts took
+    slow_input: tuple[int, int] = (0, 0)  # ms that writes to it took because of how it reads
 
     @property
     def attempt(self) -> int:
@@ -147,11 +150,17 @@ class SeriesConfig:
             ended=end.ended,
             opening=line_digest(record.start.opening),
             moves=line_digest((ply.move for ply in record.plies), end.result),
+            stolen=_by_bot(end.stolen, order),
+            slow_input=_by_bot(end.slow_input, order),
         )
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
         """The seeds of the bots, by seat, in the match with this key; None in a series without seeds."""
         return seeds_of(key) if self.seeded else None
+
+
+def _by_bot(by_seat: tuple[int, ...], order: tuple[int, int]) -> tuple[int, int]:
+    return (by_seat[order.index(0)], by_seat[order.index(1)]) if len(by_seat) == 2 else (0, 0)
 
 
 def attempt_of(key: str) -> int:
@@ -221,6 +230,7 @@ class SeriesTally:
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why, of the last of each of these
     used: list[int] = field(default_factory=lambda: [0, 0])
     longest: list[int] = field(default_factory=lambda: [0, 0])  # ms of a move
+    losses: tuple[Losses, Losses] = field(default_factory=lambda: (Losses(), Losses()))  # of time, by bot
     penta: list[int] = field(default_factory=lambda: [0] * 5)
     penta_seat1: list[int] = field(default_factory=lambda: [0] * 5)
     test: SequentialTest | None = None
@@ -296,6 +306,7 @@ class SeriesTally:
         for bot in (0, 1):
             self.used[bot] += played.used[bot]
             self.longest[bot] = max(self.longest[bot], played.longest[bot])
+            self.losses[bot].add(played.used[bot], played.stolen[bot], played.slow_input[bot])
         if played.replayed:
             self.tried[played.number] = max(self.tried[played.number], 1 + played.attempt)
         if not played.replayed:

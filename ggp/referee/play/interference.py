@@ -1,0 +1,110 @@
+"""Whose fault it is that a bot loses time that it did not use, judged over many games.
+
+One game cannot tell the opponent from the machine, nor from the bot itself, which can arm timers against itself. Many
+games can: a bot that loses time against one opponent only loses it to that opponent; against all, to the machine or to
+itself.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+STOLEN_TIME, SLOW_INPUT = "stolen_time", "slow_input"
+LEAST_STOLEN = 10  # ms in a game
+LEAST_SHARE = 0.02  # of the time that the bot would have been charged
+LEAST_SLOW = 30  # ms in a game: three slow writes
+REPEATED = 3  # games
+_OTHERS = 5  # at most every fifth game against others may have lost time, too
+
+
+class Interference(NamedTuple):
+    """A repeated fault of a bot that ends no game. `reason` follows the name of the bot in a sentence."""
+
+    who: str
+    kind: str
+    games: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Losses:
+    """What one bot lost in its games against one opponent."""
+
+    games: int = 0
+    robbed: int = 0  # games
+    stolen: int = 0  # ms in these
+    slow: int = 0  # games
+    slow_input: int = 0  # ms in these
+
+    def add(self, used: int, stolen: int, slow: int) -> None:
+        """Add a game: the ms that the bot was charged, that interrupts took, and that writes to it took."""
+        self.games += 1
+        if stolen >= LEAST_STOLEN and stolen >= LEAST_SHARE * (stolen + used):
+            self.robbed += 1
+            self.stolen += stolen
+        if slow >= LEAST_SLOW:
+            self.slow += 1
+            self.slow_input += slow
+
+    def __add__(self, other: "Losses") -> "Losses":
+        return Losses(
+            self.games + other.games,
+            self.robbed + other.robbed,
+            self.stolen + other.stolen,
+            self.slow + other.slow,
+            self.slow_input + other.slow_input,
+        )
+
+
+class InterferenceTable:
+    """Losses of every bot against every opponent, and what follows from them."""
+
+    def __init__(self) -> None:
+        self._losses: dict[tuple[str, str], Losses] = {}
+        self._told: set[tuple[str, str, str]] = set()
+
+    def add(self, bot: str, opponent: str, losses: Losses) -> None:
+        """Add what `bot` lost in games against `opponent`."""
+        self._losses[bot, opponent] = self._losses.get((bot, opponent), Losses()) + losses
+
+    def add_game(
+        self, bots: tuple[str, str], used: tuple[int, int], stolen: tuple[int, int], slow: tuple[int, int]
+    ) -> list[Interference]:
+        """Add a game; by bot, what Losses.add takes. Return the faults that it proves, each the first time."""
+        new = list[Interference]()
+        for index in (0, 1):
+            losses = Losses()
+            losses.add(used[index], stolen[index], slow[index])
+            self.add(bots[index], bots[1 - index], losses)
+        for bot, opponent in (bots, bots[::-1]):
+            for fault in (self._stolen(bot, opponent), self._slow_input(bot)):
+                if fault is not None and (key := (fault.who, fault.kind, bot)) not in self._told:
+                    self._told.add(key)
+                    new.append(fault)
+        return new
+
+    def faults(self) -> list[Interference]:
+        """Return all faults that the games prove."""
+        found = [self._stolen(bot, opponent) for bot, opponent in self._losses]
+        found += [self._slow_input(bot) for bot in dict.fromkeys(bot for bot, _ in self._losses)]
+        return [fault for fault in found if fault is not None]
+
+    def _stolen(self, bot: str, opponent: str) -> Interference | None:
+        """What `opponent` took from `bot`, if it happens repeatedly and with this opponent only."""
+        here = self._losses[bot, opponent]
+        if here.robbed < REPEATED or 2 * here.robbed < here.games:
+            return None
+        others = sum((one for (who, other), one in self._losses.items() if who == bot and other != opponent), Losses())
+        if others.games and _OTHERS * others.robbed > others.games:
+            return None
+        where = f"in {here.robbed} of {here.games} games against it"
+        but = f", and in {others.robbed} of {others.games} against others" if others.games else ""
+        reason = f"interrupts took {here.stolen} ms from {bot} {where}{but}; they were not charged to {bot}"
+        return Interference(opponent, STOLEN_TIME, here.robbed, reason)
+
+    def _slow_input(self, bot: str) -> Interference | None:
+        mine = sum((one for (who, _), one in self._losses.items() if who == bot), Losses())
+        if not mine.slow:
+            return None
+        where = f"in {mine.slow} of {mine.games} games"
+        reason = f"it made writes to its input last {mine.slow_input} ms {where}; they were charged to it"
+        return Interference(bot, SLOW_INPUT, mine.slow, reason)

@@ -1,0 +1,232 @@
+"""What interrupts take from the side to move: how it is measured, who is credited, and whose fault it is."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from ggp.protocol.records import MatchEnded
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.pipe import SLOW_WRITE, Pipe
+from ggp.referee.play import stolen_time
+from ggp.referee.play.interference import InterferenceTable, Losses
+from ggp.referee.play.process import Process
+from ggp.referee.play.series import GameResult, SeriesTally
+from ggp.referee.play.stolen_time import LONG_FIRST_WAIT, STEP, TurnWatch
+from tests.support.series import make_setup, play, script
+
+BOT = """
+free = True
+while True:
+    words = ask().split()
+    if words[0] == 'list_commands': say('ggp-new play genmove name version quit')
+    elif words[0] == 'ggp-new': free = True; say()
+    elif words[0] == 'play': free = free and words[2] != 'button'; say()
+    elif words[0] == 'genmove': time.sleep(0.1); say('button' if free else 'pass'); free = False
+    elif words[0] == 'quit': say(); sys.exit()
+    else: say()
+"""
+
+
+@dataclass
+class Machine:
+    """A clock, a run queue, and interrupts that hold up wake-ups."""
+
+    now: float = 100.0
+    delay: int = 0
+    interrupts: list[float] = field(default_factory=list)  # seconds that the next wake-ups are late because of one
+    queues: list[float] = field(default_factory=list)  # the same because of other programs
+
+    def output(self, ms: int) -> bool | None:
+        queued = self.queues.pop(0) if self.queues else 0.0
+        self.now += ms / 1000 + (self.interrupts.pop(0) if self.interrupts else 0.00005) + queued
+        self.delay += int(queued * 1e9)
+        return False
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine()
+    monkeypatch.setattr("ggp.referee.play.stolen_time.time.monotonic", lambda: made.now)
+    monkeypatch.setattr(stolen_time, "run_delay_ns", lambda: made.delay)
+    return made
+
+
+def test_a_wake_up_that_comes_late_tells_what_interrupts_took(machine: Machine) -> None:
+    watch = TurnWatch(machine.output)
+    watch.begin(1.0)
+    machine.interrupts = [0.00005, 0.3]
+    assert not watch.wait(0.4)
+    assert watch.taken == pytest.approx(0.3, abs=0.001)
+    watch.begin(1.0)
+    assert watch.taken == 0.0
+
+
+def test_the_time_in_the_run_queue_is_not_taken_for_it(machine: Machine) -> None:
+    watch = TurnWatch(machine.output)
+    watch.begin(1.0)
+    machine.queues = [0.02] * 50
+    watch.wait(1.0)
+    assert watch.taken == 0.0
+
+
+def test_late_wake_ups_stand_for_the_time_between_them(machine: Machine) -> None:
+    """Of interrupts that take a fifth of the core, 2 ms each, the wake-ups meet a fifth, halfway."""
+    watch = TurnWatch(machine.output)
+    watch.begin(1.0)
+    machine.interrupts = [0.001 if number % 5 == 0 else 0.00005 for number in range(150)]
+    began = machine.now
+    watch.wait(0.5)
+    assert watch.taken == pytest.approx((machine.now - began) / 5, rel=0.25)
+
+
+def test_an_answer_that_came_long_after_the_first_wait_was_held_up(machine: Machine) -> None:
+    watch = TurnWatch(machine.output)
+    watch.begin(1.0)
+    watch.first_wait_over(LONG_FIRST_WAIT + 0.2)
+    assert watch.taken == pytest.approx(0.2)
+    watch.begin(1.0)
+    machine.delay += 50_000_000
+    watch.first_wait_over(LONG_FIRST_WAIT + 0.05)
+    assert watch.taken == 0.0
+
+
+def test_the_first_wait_is_short() -> None:
+    assert TurnWatch(lambda ms: False).begin(1.0) <= STEP
+    assert TurnWatch(lambda ms: False).begin(0.001) == 0.001
+
+
+class Thief(TurnWatch):
+    """In each turn 60 ms are taken."""
+
+    def wait(self, seconds: float) -> bool:
+        found = super().wait(seconds)
+        self.taken = 0.06
+        return found
+
+
+def robbed_in(monkeypatch: pytest.MonkeyPatch, games: int = 1) -> tuple[MatchEnded, list[int]]:
+    """The end of a game in which each turn of seat 2 is robbed of 60 of its 100 ms, and the ms it was charged."""
+    first = Process.__init__
+
+    def begin(self: Process, argv: tuple[str, ...], *more: object, **named: object) -> None:
+        first(self, argv, *more, **named)  # type: ignore[arg-type]
+        if any("sleep" in word for word in argv):
+            self.turn_watch = Thief(self._pipe.wait_for_output)
+
+    monkeypatch.setattr(Process, "__init__", begin)
+    came = play(make_setup("yugo,size=3", "random", script(BOT)), range(games))
+    return came.end(), [ply.ms for ply in came.records[0].plies if ply.seat == 2]
+
+
+def test_what_was_taken_is_credited_and_in_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    end, charged = robbed_in(monkeypatch)
+    assert charged and all(30 <= ms < 90 for ms in charged), "100 ms less 60"
+    assert end.stolen == (0, 60 * len(charged))
+    turns = "1 turn" if len(charged) == 1 else f"{len(charged)} turns"
+    words = f"seat2: interrupts on its core took {60 * len(charged)} ms of {turns}, not charged to it"
+    assert f"{words}: they are its opponent's or the machine's" in end.warnings
+
+
+# -- whose fault it is
+
+
+def lost(table: InterferenceTable, bot: str, opponent: str, games: int, stolen: int) -> None:
+    for _ in range(games):
+        losses = Losses()
+        losses.add(1000, stolen, 0)
+        table.add(bot, opponent, losses)
+
+
+def test_time_that_is_lost_to_one_opponent_only_is_that_opponents_fault() -> None:
+    table = InterferenceTable()
+    lost(table, "honest", "storm", 3, 500)
+    lost(table, "honest", "other", 10, 0)
+    (fault,) = table.faults()
+    assert (fault.who, fault.kind, fault.games) == ("storm", "stolen_time", 3)
+    assert fault.reason == (
+        "interrupts took 1500 ms from honest in 3 of 3 games against it, and in 0 of 10 against others; "
+        "they were not charged to honest"
+    )
+
+
+def test_time_that_is_lost_to_every_opponent_is_nobodys_fault() -> None:
+    table = InterferenceTable()
+    for opponent in ("one", "two", "three"):
+        lost(table, "honest", opponent, 4, 500)
+    assert table.faults() == []
+
+
+@pytest.mark.parametrize(("games", "stolen"), [(2, 500), (10, 9), (10, 19)])
+def test_little_or_seldom_is_no_fault(games: int, stolen: int) -> None:
+    table = InterferenceTable()
+    lost(table, "honest", "storm", games, stolen)
+    assert table.faults() == []
+
+
+def test_a_fault_is_told_once_per_victim() -> None:
+    table = InterferenceTable()
+    told = [table.add_game(("honest", "storm"), (100, 1), (50, 0), (0, 0)) for _ in range(6)]
+    assert [len(faults) for faults in told] == [0, 0, 1, 0, 0, 0]
+    assert len(table.add_game(("storm", "honest"), (1, 100), (0, 50), (40, 0))) == 1, "the slow input is new"
+
+
+def test_a_tally_counts_the_losses_of_each_bot() -> None:
+    facts = GameResult(0, "aa-1", "B+1", 0, "", "rules", "", 9, (10, 200), False, stolen=(0, 300), slow_input=(60, 0))
+    tally = SeriesTally()
+    tally.add(facts)
+    tally.add(replace(facts, number=1, key="aa-2", stolen=(0, 0)))
+    assert tally.losses == (Losses(2, 0, 0, 2, 120), Losses(2, 1, 300, 0, 0))
+
+
+# -- writes that their reader makes slow
+
+
+@pytest.fixture
+def slow_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float, bool], tuple[Pipe, int]]]:
+    """A pipe each write to which takes so many seconds, of processor time or not; and its other end."""
+    made: list[tuple[Pipe, int]] = []
+    spent = [0.0]
+
+    def make(seconds: float, busy: bool) -> tuple[Pipe, int]:
+        ours, stdin = os.pipe()
+        stdout, theirs = os.pipe()
+        write = os.write
+
+        def slow(descriptor: int, data: bytes) -> int:
+            if descriptor == stdin:
+                time.sleep(seconds)
+                spent[0] += seconds if busy else 0.0
+            return write(descriptor, data)
+
+        monkeypatch.setattr("ggp.protocol.transports.pipe.os.write", slow)
+        monkeypatch.setattr("ggp.protocol.transports.pipe.time.thread_time", lambda: spent[0])
+        made.append((Pipe(stdin, stdout), ours))
+        os.close(theirs)
+        return made[-1]
+
+    yield make
+    for transport, ours in made:
+        transport.close()
+        os.close(ours)
+
+
+def test_from_the_second_slow_write_on_the_reader_pays(slow_pipe: Callable[[float, bool], tuple[Pipe, int]]) -> None:
+    transport, ours = slow_pipe(2 * SLOW_WRITE, True)
+    costs = []
+    for _ in range(3):
+        run_blocking(transport.write(b"genmove b\n"))
+        costs.append(transport.take_reader_cost())
+    assert costs == pytest.approx([0.0, 4 * SLOW_WRITE, 4 * SLOW_WRITE])
+    assert os.read(ours, 1000) == b"genmove b\n" * 3, "it is sent whole, whatever is measured"
+
+
+def test_a_referee_that_waits_for_its_core_is_not_the_reader(
+    slow_pipe: Callable[[float, bool], tuple[Pipe, int]],
+) -> None:
+    transport, _ = slow_pipe(2 * SLOW_WRITE, False)
+    for _ in range(3):
+        run_blocking(transport.write(b"genmove b\n"))
+        assert transport.take_reader_cost() == 0.0
