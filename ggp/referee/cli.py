@@ -67,6 +67,15 @@ SECTIONS: dict[str, dict[str, str]] = {
 }
 
 
+# Shortages of the host that a command could not wait for.
+_REMEDIES = {
+    errno.EMFILE: "raise the limit on open files, as in `ulimit -n 1024`, and repeat the command",
+    errno.ENFILE: "end other programs, or raise fs.file-max",
+    errno.EAGAIN: "raise the limit on processes and threads, as in `ulimit -u 4096`, or end other programs",
+    errno.ENOMEM: "free some memory, and repeat the command",
+}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status."""
     try:
@@ -78,10 +87,19 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:  # before the command could handle it
         return 130
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno == errno.ENOSPC:
+            sys.stdout = None
+            print(f"ggp: cannot write the output: {error.strerror}", file=sys.stderr)
+        elif error.errno in _REMEDIES:
+            remedy = _REMEDIES[error.errno]
+            print(f"ggp: this machine is short of resources ({error.strerror}): {remedy}", file=sys.stderr)
+        else:
             raise
-        sys.stdout = None
-        print(f"ggp: cannot write the output: {error.strerror}", file=sys.stderr)
+        return 1
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        print(f"ggp: this machine is short of resources ({error}): {_REMEDIES[errno.EAGAIN]}", file=sys.stderr)
         return 1
     return status
 

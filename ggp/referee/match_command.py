@@ -41,6 +41,7 @@ from ggp.referee.play.clock import FORMS, TimeControl
 from ggp.referee.play.judge import JUDGE, check_reports
 from ggp.referee.play.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
 from ggp.referee.play.outcome import CannotStart
+from ggp.referee.play.pool import PATIENCE as HOST_PATIENCE
 from ggp.referee.play.pool import SeriesReport, resume_series, run_series
 from ggp.referee.play.process import ProcessLimits, available_cores
 from ggp.referee.play.record_file import Recorder
@@ -492,8 +493,12 @@ class _Seen:
         self._bar, self._task, self._interval = bar, task, interval
         self._next = done - done % interval + interval if interval else 0
         self._before, self._began = done, time.monotonic()
+        self._waits = ""
 
     def __call__(self, report: SeriesReport) -> None:
+        if report.waits != self._waits:
+            self._waits = report.waits
+            click.echo(f"ggp match: {report.waits or 'this machine starts processes again'}", err=True)
         done = sum(run.done for run in report.runs)
         if self._bar and self._task is not None:
             score = f"{status_line(report)}; {self._pace(done, report)}"
@@ -521,6 +526,8 @@ def _show(report: SeriesReport, record: str, warnings: list[str], as_object: boo
         click.echo(f"ggp match: {who} is suspended: {reason}", err=True)
     if failed := sum(run.tally.faults["engine", "engine_failed"] for run in report.runs):
         click.echo(f"ggp match: THE ENGINE FAILED in {failed} matches, which are void: see the record", err=True)
+    if report.gave_up:
+        click.echo(f"ggp match: {report.waits}; no process could be started for {HOST_PATIENCE:.0f} s", err=True)
     if report.failed:
         click.echo(f"ggp match: cannot go on writing the record: {report.failed}; free space and repeat", err=True)
     if report.deaths:
@@ -541,7 +548,7 @@ def _status(report: SeriesReport) -> int:
             if who in bots and is_built_in(bots[who]) and f"exit status {BAD_USAGE}" in reason:
                 return BAD_USAGE  # there is no such built-in, or no such option
     void = any(run.tally.void for run in report.runs)
-    return 1 if void or report.suspended or report.deaths or report.failed else 0
+    return 1 if void or report.suspended or report.deaths or report.failed or report.gave_up else 0
 
 
 def progress_bar(console: Console) -> Progress:

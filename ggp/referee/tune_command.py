@@ -107,7 +107,7 @@ def tune(
             click.echo(f"{NAME}: {word}{text}", err=True)
     if progress.stopped:
         click.echo(f"{NAME}: stopped; the same command goes on", err=True)
-    return exit_status(progress.stopped, progress.failed)
+    return exit_status(progress.stopped, progress.unsuccessful)
 
 
 def read_result(ladder: Ladder) -> TuneResult:

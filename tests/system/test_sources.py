@@ -79,7 +79,7 @@ def test_a_source_that_was_mended_is_a_new_version_and_plays(tmp_path: Path) -> 
     files(tmp_path / "mine", [("Makefile", FAILS), ("bot.in", BOT)])
     file = write_ladder(tmp_path, 'command = "random"', bot("mine"), head=HEAD)
     ran = ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1")
-    assert ran.status == 0 and "b is suspended: the build failed (exit status 2)" in ran.err
+    assert ran.status == 1 and "b is suspended: the build failed (exit status 2)" in ran.err
     assert "fewer than two different bots are entered" in ran.err
     files(tmp_path / "mine", [("Makefile", BUILT)])
     assert ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1", "--json").json["games"] == 2

@@ -132,7 +132,7 @@ def referee(
     progress = play_ladder(NAME, file, limits, workers, screen, controlled(NAME, addresses))
     if progress.failed:
         click.echo(f"{NAME}: {progress.failed}; the same command goes on from what is stored", err=True)
-    return exit_status(progress.stopped, progress.failed)
+    return exit_status(progress.stopped, progress.unsuccessful)
 
 
 def _play_alone(workers: WorkerOptions, addresses: "ControlAddresses") -> int:
@@ -150,7 +150,7 @@ def _play_alone(workers: WorkerOptions, addresses: "ControlAddresses") -> int:
     return exit_status(runner.stopped, runner.failed)
 
 
-def exit_status(stopped: int, failed: str) -> int:
+def exit_status(stopped: int, failed: object) -> int:
     """Of a run that a signal stopped, or that could not go on."""
     return 128 + stopped if stopped else 1 if failed else 0
 
@@ -194,7 +194,7 @@ def run(
     screen = run_screen(quiet or as_object, limits)
     progress = play_ladder(RUN_NAME, file, limits, workers, screen, _control(control))
     _show(progress, file, as_object, quiet)
-    return exit_status(progress.stopped, progress.failed)
+    return exit_status(progress.stopped, progress.unsuccessful)
 
 
 def _control(url: str | None) -> Control | None:

@@ -15,8 +15,7 @@ import threading
 import time
 import uuid
 import warnings
-from concurrent.futures import CancelledError, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Executor, Future
 from dataclasses import dataclass, replace
 
 import distributed
@@ -25,7 +24,7 @@ from distributed.core import Status
 from ggp.protocol.entry_points import version
 from ggp.protocol.printed import without_password
 from ggp.referee.play.match_runner import MOST_BOTS
-from ggp.referee.play.pool import LocalPool, WorkerPool, WorkersLost
+from ggp.referee.play.pool import LocalPool, WorkerDied, WorkerPool, WorkersLost
 from ggp.referee.play.worker import Batch, BatchResult, WorkerConfig
 from ggp.referee.sandbox.levels import STRICT
 from ggp.referee.sandbox.machine import this_machine
@@ -65,7 +64,7 @@ _ended: set[str] = set()  # runs
 def play_here(run: str, wanted: str, bots: int, batch: list[Batch]) -> BatchResult:
     """Play a batch for a run unless that has ended; a Dask task. `wanted`: the project and version of the client.
 
-    Raises WrongVersion, BrokenProcessPool, and Reschedule when this Dask worker ends.
+    Raises WrongVersion, WorkerDied, and Reschedule when this Dask worker ends.
     """
     host = socket.gethostname()
     if wanted != OURS:
@@ -76,7 +75,7 @@ def play_here(run: str, wanted: str, bots: int, batch: list[Batch]) -> BatchResu
         player = _begin_task(run, bots)
     try:
         result = _play(player.pool, batch)
-    except (BrokenProcessPool, distributed.Reschedule) as error:
+    except (WorkerDied, distributed.Reschedule) as error:
         player.pool.loss(error)
         _close(run, player)
         raise
@@ -101,8 +100,8 @@ def end_run(run: str) -> None:
 
 def _play(pool: LocalPool, batch: list[Batch]) -> BatchResult:
     worker, future = distributed.get_worker(), pool.start(batch)
-    while not wait([future], _LOOK).done and worker.status == Status.running:
-        pass
+    while not future.done() and worker.status == Status.running:
+        pool.turn(_LOOK)
     if worker.status != Status.running:
         raise distributed.Reschedule
     return future.result()
@@ -123,7 +122,11 @@ def _begin_task(run: str, bots: int) -> _Player:
 def _end_task(run: str, player: _Player) -> None:
     with _lock:
         player.tasks -= 1
-        if not player.tasks:
+        if player.tasks:
+            return
+        if _players.get(run) is not player:  # it was stopped, and has returned what it had played
+            player.pool.close(wait=False)
+        else:
             player.timer = threading.Timer(_IDLE, _close, (run, player, True))
             player.timer.daemon = True
             player.timer.start()
@@ -135,7 +138,8 @@ def _close(run: str, player: _Player, idle: bool = False) -> None:
         if _players.get(run) is player and not (idle and player.tasks):
             del _players[run]
             player.pool.stop()
-            player.pool.close(wait=False)
+            if not player.tasks:
+                player.pool.close(wait=False)
 
 
 # -- in the run ------------------------------------------------------------------------------------------------------

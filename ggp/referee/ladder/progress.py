@@ -48,6 +48,12 @@ class Progress:
     stopped: int = 0  # the signal that ended the run
     failed: str = ""  # why it cannot go on
     finished: str = ""  # why there is nothing left to do
+    deserted: bool = False  # it is over because bots that it needs are suspended or missing
+
+    @property
+    def unsuccessful(self) -> bool:
+        """Whether the run failed, or ended with nobody left to play."""
+        return bool(self.failed) or self.deserted
 
 
 # -- When a run ends: after so many games, at a time, or when the ratings are known well enough.

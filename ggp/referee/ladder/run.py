@@ -111,6 +111,7 @@ class LadderRun:
         self._deaths = 0
         self._faults = FaultWindow()
         self._hungry = False  # workers could do with more than the schedule gives, which waits for results
+        self._short = 0.0  # since when the host cannot start processes
         self._away = False  # the store refused, and has not yet said again what there is to play
         self._pool: WorkerPool
 
@@ -138,6 +139,7 @@ class LadderRun:
             if self._ends():
                 return
             self._take()
+            self._watch_host()
             self._save()
             self._news.tell(self._contests, self.under_way, self._pool.playing, self._seen)
 
@@ -153,6 +155,8 @@ class LadderRun:
             # Without a reason there is something to play, or the store cannot say whether there is: that is no end.
             if leaves and (why or (control and control.ending)):
                 progress.finished = (control and control.ending) or why
+                if progress.finished == why and not self._news.enough:
+                    progress.deserted = any(contest.deserted for contest in self._contests.values())
                 return True
         if self._news.late and not (control and control.busy):
             progress.finished = self._news.enough + self._dropping
@@ -303,6 +307,17 @@ class LadderRun:
             if not self._control or not self._control.on_result(chunk):
                 self._news.refused(chunk, suspends=self.ladder.format.plan is None)
                 self._keep(chunk)
+
+    def _watch_host(self) -> None:
+        """While the host cannot start processes, wait as for a full disk: no bot is at fault."""
+        trouble = self._pool.trouble()
+        if not trouble:
+            self._short = 0.0
+            return
+        self._short = self._short or time.monotonic()
+        self._news.say(f"{trouble}; the run waits")
+        if time.monotonic() - self._short > PATIENCE:
+            self.progress.failed = trouble
 
     def _drain(self) -> None:
         """Keep what workers have played that are being stopped, or have ended."""

@@ -40,6 +40,8 @@ from ggp.referee.store.model import (
 )
 from ggp.referee.store.store import Store
 
+_TOO_FEW, _NO_OPPONENT = "fewer than two different bots are entered", "no opponent is left"
+_NOT_THERE, _SUSPENDED = "is not there", "is suspended"
 _COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
 
 
@@ -166,6 +168,12 @@ class Schedule:
         return "" if self._open else self._idle
 
     @property
+    def deserted(self) -> bool:
+        """Return whether it is over only because bots that it needs are suspended or not entered."""
+        why = self.finished
+        return why in (_TOO_FEW, _NO_OPPONENT) or why.endswith(_NOT_THERE) or f" {_SUSPENDED}: " in why
+
+    @property
     def verdict(self) -> Verdict | None:
         """Of a test, on the pairs before which no result is missing; None while one of its bots is not there.
 
@@ -270,7 +278,7 @@ class Schedule:
         seats = [seat for seat in self._seats if seat.active or self._pardoned(seat)]
         ids = self._here = [seat.id for seat in seats]
         if len({seat.version for seat in seats}) < 2:
-            return [], "fewer than two different bots are entered"
+            return [], _TOO_FEW
         size = batch_size(self._format, self._issued, len(seats))
         if self._format.kind is FormatKind.LADDER:
             return self._draw(seats, size), ""
@@ -285,7 +293,7 @@ class Schedule:
         if self._format.kind is FormatKind.GAUNTLET and not any(
             s.active and s.name in self._format.bots for s in seats
         ):
-            reason = f"{' or '.join(self._format.bots)} is not there"
+            reason = f"{' or '.join(self._format.bots)} {_NOT_THERE}"
         return cycles(self._format, seats, met, size), reason
 
     def _tuned(self) -> tuple[list[Pairing], str]:
@@ -293,8 +301,8 @@ class Schedule:
         tune, plan = self.tune, self._format.plan
         assert plan is not None, "a tune has a plan"
         if tune is None or not {tune.plus, tune.minus} <= set(self._here):
-            reasons = [f"{seat.name} is suspended: {seat.suspended}" for seat in self._seats if seat.suspended]
-            return [], "; ".join(reasons) or f"{PLUS} or {MINUS} is not there"
+            reasons = [f"{seat.name} {_SUSPENDED}: {seat.suspended}" for seat in self._seats if seat.suspended]
+            return [], "; ".join(reasons) or f"{PLUS} or {MINUS} {_NOT_THERE}"
         if size := tune.next_size():
             return [Pairing(tune.plus, tune.minus)] * size, ""
         done = f"all {plan.iterations} iterations are played"
@@ -308,7 +316,7 @@ class Schedule:
         """`size` 0: by the number of pairs so far."""
         test = self._test
         if test is None or not {test.new, test.old} <= set(self._here):
-            return [], f"{' or '.join(self._format.bots)} is not there"
+            return [], f"{' or '.join(self._format.bots)} {_NOT_THERE}"
         two = sorted((test.new, test.old))
         issued = int(self._met.table(two)[0][0, 1] - self._lost.table(two)[0][0, 1])
         size = size or batch_size(replace(self._format, batch=0), issued, len(two))
@@ -333,7 +341,7 @@ class Schedule:
         chance = random_for(self._seed, self._name, self.batches)
         pairs = pair_round(SwissTable(points, missed, versions, -(-met // each)), chance)
         turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]
-        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], "no opponent is left"
+        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], _NO_OPPONENT
 
     def _pardoned(self, seat: PoolEntry) -> bool:
         """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""
@@ -420,6 +428,11 @@ class PoolSchedule:
         if counted >= wanted:
             return f"{wanted} games were to be played, and are"
         return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
+
+    @property
+    def deserted(self) -> bool:
+        """See Schedule.deserted."""
+        return self._next < self.limit and self.schedule.deserted
 
     def starts(self, pair: Pair) -> Mapping[int, BotSpec]:
         """How the two versions of a pair come to the table, by their ids."""

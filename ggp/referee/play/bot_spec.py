@@ -1,6 +1,7 @@
 """How a bot or an engine is started: its words on a command line, its program, its version. It starts nothing."""
 
 import dataclasses
+import errno
 import hashlib
 import json
 import os
@@ -97,6 +98,23 @@ class LaunchError(Problem):
 
     def __init__(self, text: str, *, code: str = "") -> None:
         super().__init__(without_passwords(text), code=code)
+
+
+# What a host answers that has run out of processes, memory, descriptors or room for a moment.
+SHORTAGES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC})
+
+
+class HostBusy(LaunchError):
+    """This machine cannot start a process at the moment. No bot is at fault, and a later attempt may succeed."""
+
+    code = "host-busy"
+
+    @classmethod
+    def of(cls, what: str, number: int) -> "HostBusy":
+        """Name what could not be done, and the errno."""
+        limits = {errno.EAGAIN: "ulimit -u", errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max"}
+        remedy = f"raise {limits[number]}, or end other programs" if number in limits else "make room"
+        return cls(f"this machine is short of resources ({what}: {os.strerror(number)}): {remedy}")
 
 
 class WordError(Problem, ValueError):
@@ -331,6 +349,8 @@ def find_program(name: str) -> str:
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except OSError as error:  # a folder on the way that we may not enter, a path that is too long
+        if error.errno in SHORTAGES:
+            raise HostBusy.of(name[:200], error.errno) from None
         raise LaunchError(f"{name[:200]} cannot be looked at: {error.strerror}: check the path") from None
     if is_folder:
         raise LaunchError(f"{name} is a directory, not a program: name the file in it")
@@ -477,11 +497,17 @@ def _hash(file: str) -> str:
 
 
 def executable_hash(program: str) -> str:
-    """SHA-256 of a file in hex; "" if it is unreadable."""
+    """Return the SHA-256 of a file in hex, or "" if it is unreadable.
+
+    Raises:
+        HostBusy: The host is out of descriptors or memory, which says nothing about the file.
+    """
     try:
         status = Path(program).stat()
         return _content(program, status.st_mtime_ns, status.st_size, status.st_ino)
-    except OSError:
+    except OSError as error:
+        if error.errno in SHORTAGES:
+            raise HostBusy.of(program, error.errno) from None
         return ""
 
 

@@ -10,7 +10,7 @@ from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import CodedError
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party, Record
-from ggp.referee.play.bot_spec import BotSpec, LaunchError
+from ggp.referee.play.bot_spec import BotSpec, HostBusy, LaunchError
 from ggp.referee.play.outcome import BotFault, EngineFailed, Termination
 from ggp.referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
 from ggp.referee.play.setting import TIMEOUTS, Timeouts, new_game
@@ -39,7 +39,12 @@ class Status(NamedTuple):
 
 
 async def start_engine(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS) -> "Engine":
-    """An engine that runs and has said who it is. Raises EngineFailed, which names its command."""
+    """Start an engine and ask who it is.
+
+    Raises:
+        EngineFailed: It does not start; the text names its command.
+        HostBusy: The host cannot start a process now.
+    """
     try:
         peer = launch(spec, PeerRole.ENGINE, budgets, limits)
         engine = Engine(peer, spec.command, budgets)
@@ -48,6 +53,8 @@ async def start_engine(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: Proc
         except BaseException:  # Ctrl-C, too
             await peer.stop(kill=True)
             raise
+    except HostBusy:
+        raise
     except (EngineFailed, LaunchError) as error:
         raise EngineFailed(f"{spec.command}: {error}", code=error.code) from None
     return engine

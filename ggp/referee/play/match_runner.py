@@ -1,12 +1,13 @@
 """Plays match after match with an engine and bots that it keeps alive. It schedules nothing."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from ggp.protocol.records import Event, Record
-from ggp.referee.play.bot_spec import BotSpec, is_human, knowing
+from ggp.referee.play.bot_spec import BotSpec, HostBusy, is_human, knowing
 from ggp.referee.play.engine import Engine, GameRefused, start_engine
 from ggp.referee.play.judge import MatchJudge
 from ggp.referee.play.match import Match, play_match
@@ -17,9 +18,11 @@ from ggp.referee.play.record_file import RecordWriter, SideFile
 from ggp.referee.play.series import GameResult, SeriesConfig, draw_opening, play_opening, seats
 
 MOST_BOTS = 2  # kept alive at a time: those of a series
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds between attempts to start a process on a host that cannot now
 _RETRY = 60.0  # seconds before a bot that did not start is tried again
 
 
+Started = TypeVar("Started")
 OPENINGS = "openings"  # what is suspended where a book cannot be played
 NOTHING_BEGUN: Mapping[str, Record] = {}
 
@@ -49,7 +52,10 @@ class MatchRunner:
         seen: Callable[[Event], None] | None = None,
         host: Callable[[BotSpec, Callable[[], Engine]], Player] | None = None,
         spare: Sequence[int] = (),
+        waits: Callable[[str], None] = lambda why: None,
     ) -> None:
+        """`waits` is told why a start waits for the host, and "" when it waits no longer."""
+        self._waits = waits
         self._keep = keep
         self._live = live
         self._most = most
@@ -171,7 +177,7 @@ class MatchRunner:
             await self._end_engine(setup)
             engine = None
         if engine is None:
-            engine = await start_engine(setup.engine, setup.budgets, setup.extras)
+            engine = await self._patiently(lambda: start_engine(setup.engine, setup.budgets, setup.extras))
             self._engines[setup.engine] = engine
         return engine
 
@@ -213,11 +219,26 @@ class MatchRunner:
         if time.monotonic() < until:
             raise CannotStart(bot.name, reason)
         try:
-            player = await start_bot(bot, setup.budgets, setup.extras, self._core.get(bot))
+            core = self._core.get(bot)
+            player = await self._patiently(lambda: start_bot(bot, setup.budgets, setup.extras, core))
         except CannotStart as error:
             self._failed_starts[bot] = str(error), time.monotonic() + _RETRY
             raise
         return player
+
+    async def _patiently(self, start: Callable[[], Awaitable[Started]]) -> Started:
+        """Start a process; while the host cannot, try again after pauses that grow. No clock runs meanwhile."""
+        pause = FIRST_PAUSE
+        try:
+            while True:
+                try:
+                    return await start()
+                except HostBusy as busy:
+                    self._waits(str(busy))
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+        finally:
+            self._waits("")
 
     async def _make_room(self, playing: list[BotSpec]) -> None:
         for bot in list(self._players):

@@ -15,7 +15,7 @@ from ggp.protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Diagnostics, Party
 from ggp.referee.play import clock
-from ggp.referee.play.bot_spec import CHANGED, BotSpec, LaunchError, executable_hash, find_program, version_of
+from ggp.referee.play.bot_spec import CHANGED, BotSpec, HostBusy, LaunchError, executable_hash, find_program, version_of
 from ggp.referee.play.clock import Clock, ggp_clock
 from ggp.referee.play.outcome import BotFault, CannotStart, Termination
 from ggp.referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch, sandbox_of
@@ -339,9 +339,14 @@ LIMITS = {
 async def start_bot(
     spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS, core: int | None = None
 ) -> Player:
-    """The player of a bot that was started, on this core if one is given, or is listening. Raises CannotStart.
+    """Return the player of a bot that was started, on this core if one is given, or is listening.
 
-    budgets: of the series; the bot's own go before them.
+    Args:
+        budgets: Those of the series; the bot's own override them.
+
+    Raises:
+        CannotStart: The bot is at fault.
+        HostBusy: The host is, for the moment.
     """
     budgets = spec.timeouts(budgets)
     try:
@@ -349,6 +354,8 @@ async def start_bot(
             raise CannotStart(spec.name, f"{CHANGED}: its version is {found}, not {spec.version}")
         digest = executable_hash(find_program(spec.argv[0])) if spec.argv else ""
         peer = launch(spec, PeerRole.BOT, budgets, limits, core)
+    except HostBusy:
+        raise
     except LaunchError as error:
         raise CannotStart(spec.name, str(error)) from None
     try:

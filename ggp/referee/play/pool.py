@@ -1,27 +1,34 @@
 """Worker processes and the batches under way in them, and a series that is played by them.
 
-Work goes through a concurrent.futures.Executor; tasks are idempotent by key.
+Batches are idempotent by key. Local workers get them through a socket each, those of a cluster through Dask.
 """
 
 import contextlib
+import multiprocessing.util
 import os
+import pickle
+import select
 import signal
+import socket
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
-from multiprocessing.context import SpawnContext
+from multiprocessing import get_context
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from struct import Struct
 from types import FrameType
 
 from ggp.protocol.errors import CodedError
 from ggp.protocol.records import Record
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from ggp.referee.play.bot_spec import SHORTAGES, HostBusy
 from ggp.referee.play.judge import JUDGE
-from ggp.referee.play.match_runner import OPENINGS
+from ggp.referee.play.match_runner import FIRST_PAUSE, LONGEST_PAUSE, OPENINGS
 from ggp.referee.play.openings import OpeningBook
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.series import SeriesConfig, SeriesTally, attempt_of
@@ -32,6 +39,12 @@ from ggp.referee.ratings.sprt import Hypotheses
 _SHORT = 0.1  # seconds: chunks that take less are made larger
 _LARGEST = 128  # matches in a chunk
 _SAFE = "PYTHONSAFEPATH"
+_QUICK = 1.0  # seconds: after a batch that took less, a worker is given the next one before it asks
+PATIENCE = 900.0  # seconds that workers wait for a host that is short of processes, memory or descriptors
+_LAST = 15.0  # seconds that workers have to end once they were told to; then they are killed
+_CHUNK = 1 << 20  # bytes that are read at a time
+_LENGTH = Struct("!Q")
+_DIED = "a worker process died"
 
 
 class WorkersLost(CodedError):
@@ -106,6 +119,10 @@ class WorkerPool(ABC):
     def playing(self) -> dict[int, float] | None:
         """The marks (see WorkerRegistry) of the matches that are being played, and since when; None: unknown."""
 
+    def trouble(self) -> str:
+        """Return why workers wait for their host, which cannot start processes now; "" if none waits, or unknown."""
+        return ""
+
     @abstractmethod
     def stop(self) -> None:
         """Drop the matches under way, and start none of those that wait."""
@@ -119,27 +136,66 @@ def _error(future: Future[BatchResult]) -> BaseException | None:
     return CancelledError() if future.cancelled() else future.exception()
 
 
+class WorkerDied(CodedError):
+    """A worker process ended without being told to."""
+
+    code = "worker-died"
+
+
 class LocalPool(WorkerPool):
-    """Worker processes on this machine, one a core."""
+    """Worker processes on this machine, one a core.
+
+    Each worker has a socket of its own, and no thread or lock stands between it and this process. So a worker that is
+    killed at any instant, even in the middle of a message, can neither block the others nor this process.
+    """
 
     def __init__(self, jobs: int, place: WorkerConfig) -> None:
         super().__init__(_SHORT)
         self.jobs = jobs
-        context = NamelessContext()
-        ours = _SAFE not in os.environ
-        self._registry = WorkerRegistry(context, jobs)
-        with _safe_path():  # its queues start a process that counts such things
-            self._executor = ProcessPoolExecutor(jobs, context, _begin, (ours, place, self._registry))
+        self._context = get_context("spawn")
+        self._place = place
+        self._registry = WorkerRegistry(self._context, jobs)
+        self._workers: list[_Worker] = []
+        self._waiting: deque[tuple[Future[BatchResult], list[Batch]]] = deque()
+        self._stopped = self._broken = False
+        self._pause, self._again, self._shortage = 0.0, 0.0, ""
+        self._lock = threading.RLock()  # a Dask worker may have several threads that use one pool
+        self._finalizer = multiprocessing.util.Finalize(
+            self, _hang_up, (self._workers, self._registry), exitpriority=20
+        )
 
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
-        with _signals_blocked(), _safe_path():  # workers may be started in here
-            return self._executor.submit(play_batch, chunk)
+        future: Future[BatchResult] = Future()
+        with self._lock:
+            if self._broken:
+                future.set_exception(WorkerDied(_DIED))
+            elif self._stopped:
+                future.set_result(_nothing(chunk))
+            else:
+                self._waiting.append((future, chunk))
+                self._give_out()
+        return future
+
+    def gather(self, seconds: float) -> list[BatchResult]:
+        self.turn(0 if any(future.done() for future in self._running) else seconds)
+        return super().gather(0)
+
+    def turn(self, seconds: float) -> None:
+        """Exchange messages with the workers until a batch is over, at most for so many seconds."""
+        until = time.monotonic() + seconds
+        with self._lock:
+            while not self._exchange(until - time.monotonic()) and time.monotonic() < until:
+                pass
+
+    def trouble(self) -> str:
+        """See WorkerPool.trouble."""
+        return self._shortage or self._registry.trouble()
 
     def loss(self, error: BaseException) -> WorkersLost | None:
-        if not isinstance(error, BrokenProcessPool):
+        if not isinstance(error, WorkerDied):
             return None
-        self._registry.tell(ABANDON)  # the executor waits for those that are left, and they for work
-        return WorkersLost("a worker process died")
+        self._registry.tell(ABANDON)
+        return WorkersLost(_DIED)
 
     def drop(self, keys: list[str]) -> bool:
         self._registry.call_off(keys)
@@ -149,75 +205,219 @@ class LocalPool(WorkerPool):
         return self._registry.playing()
 
     def stop(self) -> None:
+        self._stopped = True
         self._registry.tell(signal.SIGTERM)
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
-        # Not cancelled: stopped workers give waiting chunks back at once, and an executor whose last futures are
-        # cancelled never ends in Python before 3.11.4 (its issue 94440).
-        wait(self._running)
-        for future in self._running:
-            if error := future.exception():
-                self.loss(error)
-        return super().drain()
+        until = time.monotonic() + (_LAST if seconds is None else seconds)
+        with self._lock:
+            while self._stopped and self._waiting:
+                future, chunk = self._waiting.popleft()
+                future.set_result(_nothing(chunk))
+            while not all(future.done() for future in self._running):
+                self._exchange(min(1.0, max(0.0, until - time.monotonic())))
+                if time.monotonic() >= until:  # told to stop, and does not: stopped by a signal, or stuck in the kernel
+                    for worker in self._workers:
+                        worker.process.kill()
+                    self._break()
+        if any(isinstance(future.exception(), WorkerDied) for future in self._running):
+            self._registry.tell(ABANDON)
+        return super().drain(0)
 
     def close(self, wait: bool = True) -> None:
-        self._executor.shutdown(wait)
+        self._stopped = True
+        with self._lock:
+            for worker in self._workers:
+                worker.socket.close()  # an idle worker ends when it reads the end of its socket
+            until = time.monotonic() + _LAST
+            for worker in self._workers if wait else ():
+                worker.process.join(max(0.0, until - time.monotonic()))
+                if worker.process.exitcode is None:
+                    worker.process.kill()
+                    worker.process.join()
+            self._workers.clear()
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def _exchange(self, seconds: float) -> bool:
+        """Wait for the workers, at most so long, and read and write what is possible; whether a batch is over."""
+        self._give_out()
+        poll, by_descriptor = select.poll(), dict[int, _Worker]()
+        for worker in self._workers:
+            by_descriptor[worker.socket.fileno()] = by_descriptor[worker.process.sentinel] = worker
+            poll.register(worker.socket, select.POLLIN | (select.POLLOUT if worker.unsent else 0))
+            poll.register(worker.process.sentinel, select.POLLIN)
+        ready = {by_descriptor[descriptor] for descriptor, _ in poll.poll(max(0.0, seconds) * 1000)}
+        over = False
+        for worker in ready:
+            over = worker.exchange() or over
+        if not self._stopped and any(worker.ended for worker in ready):
+            self._break()
+        for worker in ready:
+            if worker.ended:  # told to stop, it went: what it had is not played
+                worker.fail()
+        self._workers[:] = [worker for worker in self._workers if not worker.ended]
+        if over:
+            self._give_out()
+        return over or self._broken
+
+    def _give_out(self) -> None:
+        """Give each worker that is free what waits; start workers while there are too few."""
+        for worker in sorted(self._workers, key=lambda worker: len(worker.batches)):
+            if self._waiting and len(worker.batches) < (1 + worker.quick):
+                worker.give(*self._waiting.popleft())
+        while self._waiting and len(self._workers) < self.jobs and not (self._stopped or self._broken):
+            if time.monotonic() < self._again or not self._hire():
+                return
+            self._workers[-1].give(*self._waiting.popleft())
+
+    def _hire(self) -> bool:
+        """Start a worker; whether the host could. It is asked again after a pause, which grows."""
+        try:
+            ours, theirs = socket.socketpair()
+            try:
+                words = (theirs, _SAFE not in os.environ, self._place, self._registry)
+                process = self._context.Process(target=_work, args=words)
+                with _signals_blocked(), _safe_path():
+                    process.start()
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+        except OSError as error:
+            if error.errno not in SHORTAGES:
+                raise
+            self._pause = min(max(FIRST_PAUSE, 2 * self._pause), LONGEST_PAUSE)
+            self._again = time.monotonic() + self._pause
+            self._shortage = str(HostBusy.of("a worker process", error.errno))
+            return False
+        ours.setblocking(False)
+        self._workers.append(_Worker(process, ours))
+        self._pause, self._shortage = 0.0, ""
+        return True
+
+    def _break(self) -> None:
+        """A worker died: what all of them had is to be played again."""
+        self._broken = True
+        for worker in self._workers:
+            worker.fail()
+        while self._waiting:
+            self._waiting.popleft()[0].set_exception(WorkerDied(_DIED))
 
 
-class Tokens:
-    """A semaphore between processes: bytes in a pipe. It has no name, so nothing is left of it when all are killed.
+class _Worker:
+    """A worker process, this end of its socket, and the batches that it was given and has not returned."""
 
-    A multiprocessing.Semaphore of spawned processes has a name, which the resource tracker removes, unless it is killed
-    with the others.
+    def __init__(self, process: SpawnProcess, ours: socket.socket) -> None:
+        self.process, self.socket = process, ours
+        self.batches: deque[Future[BatchResult]] = deque()
+        self.unsent = bytearray()
+        self.quick = False  # its last batch was short: another one waits beside it, so that it need not wait for us
+        self.ended = False
+        self._unread = bytearray()
+
+    def give(self, future: "Future[BatchResult]", chunk: list[Batch]) -> None:
+        self.batches.append(future)
+        self.unsent += _message(chunk)
+        self._write()
+
+    def exchange(self) -> bool:
+        """Write and read what is possible without waiting; whether a batch is over."""
+        self._write()
+        over = False
+        try:
+            while more := self.socket.recv(_CHUNK):
+                self._unread += more
+            self.ended = True
+        except BlockingIOError:
+            self.ended = self.process.exitcode is not None
+        except OSError:
+            self.ended = True
+        while (end := _LENGTH.size + self._announced()) <= len(self._unread):
+            said = pickle.loads(self._unread[_LENGTH.size : end])
+            del self._unread[:end]
+            future, over = self.batches.popleft(), True
+            if isinstance(said, BatchResult):
+                self.quick = said.ended - said.began < _QUICK
+                future.set_result(said)
+            else:
+                future.set_exception(said)
+        return over
+
+    def fail(self) -> None:
+        """Its batches come to nothing."""
+        while self.batches:
+            self.batches.popleft().set_exception(WorkerDied(_DIED))
+
+    def _announced(self) -> int:
+        """The length of the message that comes next; more than there is while that is not known."""
+        known = len(self._unread) >= _LENGTH.size
+        return int(_LENGTH.unpack_from(self._unread)[0]) if known else _LENGTH.size + len(self._unread)
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError):  # full for now; or it has ended, which reading finds
+            while self.unsent:
+                del self.unsent[: self.socket.send(self.unsent)]
+
+
+def _message(content: object) -> bytes:
+    data = pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(data)) + data
+
+
+def _nothing(chunk: list[Batch]) -> BatchResult:
+    """The result of a batch that no worker has begun."""
+    return BatchResult([work.setup.series for work in chunk], [], [], 0.0, 0.0, 0.0, 0, chunk[0].numbers[0])
+
+
+def _hang_up(workers: "list[_Worker]", registry: WorkerRegistry) -> None:
+    """End workers that nobody closed when this process ends: multiprocessing would wait for them."""
+    if workers:
+        registry.tell(ABANDON)
+    for worker in workers:
+        worker.socket.close()
+    for worker in workers:
+        worker.process.join(1.0)
+        worker.process.kill()  # one that a signal has stopped hears of nothing else
+
+
+# -- in a worker -----------------------------------------------------------------------------------------------------
+
+
+def _work(theirs: socket.socket, ours: bool, place: WorkerConfig, registry: WorkerRegistry) -> None:
+    """Play the batches that come, one after another, until the socket ends.
+
+    `ours`: a bot's script finds the modules beside it, unless the environment of the parent forbids that.
     """
-
-    def __init__(self, context: SpawnContext, value: int) -> None:
-        self._reader, self._writer = context.Pipe(duplex=False)
-        os.set_blocking(self._reader.fileno(), False)
-        os.write(self._writer.fileno(), b"." * value)
-
-    def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-        until = None if timeout is None else time.monotonic() + timeout
-        while True:
-            with contextlib.suppress(BlockingIOError):
-                return bool(os.read(self._reader.fileno(), 1))
-            left = None if until is None else max(0.0, until - time.monotonic())
-            if not block or (not self._reader.poll(left) and left is not None):
-                return False
-
-    def release(self) -> None:
-        os.write(self._writer.fileno(), b".")
-
-    def __enter__(self) -> bool:
-        return self.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self.release()
-
-    @property
-    def _semlock(self) -> "Tokens":
-        """multiprocessing.Queue.full asks this for `_is_zero`."""
-        return self
-
-    def _is_zero(self) -> bool:
-        return not self._reader.poll(0)
-
-
-class NamelessContext(SpawnContext):
-    """Spawns processes; the locks of its queues are Tokens."""
-
-    def Lock(self) -> Tokens:  # type: ignore[override]
-        return Tokens(self, 1)
-
-    def BoundedSemaphore(self, value: int = 1) -> Tokens:  # type: ignore[override]
-        return Tokens(self, value)
-
-
-def _begin(ours: bool, place: WorkerConfig, registry: WorkerRegistry) -> None:
-    """Initialise a worker. A bot's script finds the modules beside it, unless the environment forbids that."""
+    theirs.set_inheritable(False)  # no bot holds it open
     if ours:
         os.environ.pop(_SAFE, None)
     begin(place, registry)
+    while (head := _receive(theirs, _LENGTH.size)) and (data := _receive(theirs, _LENGTH.unpack(head)[0])):
+        answer: BatchResult | Exception
+        try:
+            answer = play_batch(pickle.loads(data))
+        except Exception as error:
+            answer = error
+        try:
+            theirs.sendall(_message(answer))
+        except OSError:  # nobody waits for it any longer
+            return
+
+
+def _receive(theirs: socket.socket, size: int) -> bytes:
+    """So many bytes, b"" where the socket ends before."""
+    data = bytearray()
+    while len(data) < size:
+        try:
+            more = theirs.recv(min(_CHUNK, size - len(data)))
+        except OSError:
+            more = b""
+        if not more:
+            return b""
+        data += more
+    return bytes(data)
 
 
 @contextlib.contextmanager
@@ -277,6 +477,8 @@ class SeriesReport:
     book: OpeningBook | None = None  # of all series
     plies: int = 0  # of the matches that were played, not of those that the record held
     suspended: dict[str, str] = field(default_factory=dict)
+    waits: str = ""  # why workers wait for their host, which cannot start processes now
+    waits_since: float = 0.0  # CLOCK_MONOTONIC
     stopped: int = 0  # the signal that ended it early
     began: float = 0.0  # CLOCK_MONOTONIC, 0 before
     ended: float = 0.0
@@ -308,7 +510,20 @@ class SeriesReport:
     @property
     def over(self) -> bool:
         """Whether nothing more is to be played."""
-        return bool(self.stopped or self.failed) or self.decided or all(map(self._is_suspended, self.runs))
+        return (
+            bool(self.stopped or self.failed or self.gave_up) or self.decided or all(map(self._is_suspended, self.runs))
+        )
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether the host was short of resources for too long."""
+        return bool(self.waits) and time.monotonic() - self.waits_since > PATIENCE
+
+    def wait_for_host(self, why: str) -> None:
+        """Note why the workers wait for their host, "" if they do not."""
+        if why and not self.waits:
+            self.waits_since = time.monotonic()
+        self.waits = why
 
     @property
     def open_runs(self) -> list[SeriesRun]:
@@ -380,6 +595,7 @@ def run_series(
             _fill(pool, report, recorder.left)
             while pool.running and not report.over:
                 _count(pool.gather(_COMMIT), recorder, report)
+                report.wait_for_host(pool.trouble())
                 seen(report)
                 _fill(pool, report, recorder.left)
         except OSError as error:  # of a write to the record; what others finished before is kept

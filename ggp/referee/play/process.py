@@ -25,7 +25,7 @@ from ggp.protocol.lobby_wire import printable
 from ggp.protocol.transports.pipe import Pipe
 from ggp.protocol.transports.recording import Recording
 from ggp.protocol.transports.transcript import Sink, Transcript
-from ggp.referee.play.bot_spec import BotSpec, LaunchError, beside, find_program, readable_files
+from ggp.referee.play.bot_spec import SHORTAGES, BotSpec, HostBusy, LaunchError, beside, find_program, readable_files
 from ggp.referee.play.idle_turn import IdleWatch, watch_of
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.play.stolen_time import TurnWatch, run_delay_ns
@@ -311,7 +311,12 @@ class Remote(Peer):
 
 
 def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimits, core: int | None = None) -> Peer:
-    """Start the program, on this core if one is given, or connect to the one that listens. Raises LaunchError."""
+    """Start the program, on this core if one is given, or connect to the one that listens.
+
+    Raises:
+        HostBusy: The host cannot start a process now.
+        LaunchError: The program cannot be started.
+    """
     recording = _record(spec, limits) if limits.dialogue_folder else None
     sinks = [dialogue_sink(spec.name)] if limits.verbose else []
     sinks += [recording.chunk] if recording else []
@@ -382,7 +387,12 @@ def _start(
     memory: int,
     sandbox: Sandbox,
 ) -> tuple[Child, int, int, int]:
-    """The process, and our ends of its stdin, stdout and stderr. Raises LaunchError."""
+    """Start the process; return it with our ends of its stdin, stdout and stderr.
+
+    Raises:
+        HostBusy: The host has no process, memory, descriptor or room for it now.
+        LaunchError: It cannot be started.
+    """
     ours: list[int] = []
     theirs: list[int] = []
     try:
@@ -404,7 +414,11 @@ def _start(
         for descriptor in ours:
             os.close(descriptor)
         if isinstance(error, StepFailed):
+            if error.number in SHORTAGES and not (memory and error.number == errno.ENOMEM):  # the limit may be too low
+                raise HostBusy.of(f"{argv[0]}: {error.step}", error.number) from None
             raise LaunchError(_in_one_line(error, argv, folder, nice, sandbox)) from None
+        if isinstance(error, OSError) and error.errno in SHORTAGES:
+            raise HostBusy.of(argv[0], error.errno) from None
         if isinstance(error, SandboxError):
             raise LaunchError(str(error)) from None
         raise

@@ -44,6 +44,7 @@ CALLED_OFF = 64  # the newest matches that were called off are remembered
 ABANDON = signal.SIGUSR1
 DROP = signal.SIGUSR2
 _PLACE = Struct("i")
+_TEXT = 300  # bytes of why a worker waits
 
 
 class WorkerRegistry:
@@ -59,6 +60,7 @@ class WorkerRegistry:
         self._next = 0  # among these
         self._matches = context.RawArray("Q", size)  # what each place plays now, 0: nothing
         self._since = context.RawArray("d", size)  # from when on, seconds of CLOCK_MONOTONIC
+        self._waits = context.RawArray("c", size * _TEXT)  # why each place waits for the host, UTF-8 up to a NUL
 
     # -- the parent's ------------------------------------------------------------------------------------------------
 
@@ -77,6 +79,12 @@ class WorkerRegistry:
     def playing(self) -> dict[int, float]:
         """The marks of the matches that are being played, and since when (CLOCK_MONOTONIC)."""
         return {match: since for match, since in zip(self._matches[:], self._since[:], strict=True) if match}
+
+    def trouble(self) -> str:
+        """Return why a worker waits for the host before it can play, or "" if none does."""
+        texts = self._waits.raw
+        found = (texts[at : at + _TEXT].partition(b"\0")[0] for at in range(0, len(texts), _TEXT))
+        return next((text.decode("utf-8", "replace") for text in found if text), "")
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in self._pids[:]:
@@ -100,6 +108,11 @@ class WorkerRegistry:
         if match:
             self._since[place] = now
         self._matches[place] = match
+
+    def waits(self, place: int, why: str) -> None:
+        """The worker waits for the host, which cannot start a process; "": it no longer does."""
+        text = why.encode()[: _TEXT - 1]
+        self._waits[place * _TEXT : (place + 1) * _TEXT] = text.ljust(_TEXT, b"\0")
 
     def is_called_off(self, match: int) -> bool:
         """Whether this mark is one of those."""
@@ -211,7 +224,12 @@ def begin(place: WorkerConfig, registry: WorkerRegistry) -> None:
     signal.signal(signal.SIGTERM, _on_sigterm)
     # Ctrl-C reaches the whole foreground group; the parent decides what it means. Bots would inherit SIG_IGN.
     signal.signal(signal.SIGINT, lambda number, frame: None)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            threading.Thread(target=_end_with_parent, daemon=True).start()
+            break
+        except RuntimeError:  # the host has no thread to spare now; without it this worker would outlive its parent
+            time.sleep(_AGAIN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     adopt_orphans()
     number = state.slot = registry.join()
@@ -265,7 +283,7 @@ def _play(work: Batch) -> None:
         raise StopMatch
     if state.table is None:
         seen = show_plies() if work.setup.extras.verbose else None
-        state.table = MatchRunner(_keep, state.live, state.place.bots, seen, spare=state.spare)
+        state.table = MatchRunner(_keep, state.live, state.place.bots, seen, spare=state.spare, waits=_say_why_waiting)
     try:
         for place, (number, tried) in enumerate(zip_longest(work.numbers, work.tried, fillvalue=0)):
             state.at = mark(work.setup.key(number))
@@ -282,6 +300,11 @@ def _play(work: Batch) -> None:
 def _say_what_is_played(match: int) -> None:
     if state.registry is not None:
         state.registry.plays(state.slot, match, time.monotonic())
+
+
+def _say_why_waiting(why: str) -> None:
+    if state.registry is not None:
+        state.registry.waits(state.slot, why)
 
 
 def _keep(record: bytes, result: GameResult) -> None:

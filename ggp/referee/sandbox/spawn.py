@@ -140,9 +140,20 @@ def spawn(
 
 
 def try_steps(steps: Sequence[str]) -> None:
-    """Do these steps in a process that ends then. Raises StepFailed, SandboxError."""
+    """Do these steps in a process that ends then.
+
+    Raises:
+        OSError: The host is short of processes, memory or descriptors, which says nothing about the steps.
+        StepFailed: A step is not possible here.
+        SandboxError: There is no guard.
+    """
     with open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123 - a descriptor is wanted
-        tried = spawn(steps, (), {}, (null.fileno(),) * 3)
+        try:
+            tried = spawn(steps, (), {}, (null.fileno(),) * 3)
+        except StepFailed as error:
+            if error.number in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
+                raise OSError(error.number, os.strerror(error.number)) from None
+            raise
     _, status = os.waitpid(tried.pid, 0)
     tried.end_init()
     if status:  # a filter of seccomp may end what it forbids, as in a unit of systemd without SystemCallErrorNumber

@@ -165,7 +165,7 @@ def test_a_bot_that_kills_what_plays_it_ends_the_run(scheduler: DaskCluster) -> 
     setup = make_setup("yugo,size=4", killer, "random", time="none")
     with scheduler.alone() as dask:
         worker = dask.add_worker()
-        with pool_of(dask, slots=1) as pool, pytest.raises(WorkersLost, match="BrokenProcessPool"):
+        with pool_of(dask, slots=1) as pool, pytest.raises(WorkersLost, match="WorkerDied"):
             play(pool, setup, 1)
         assert worker.poll() is None
         wait_for(lambda: not dask.table_processes(), "bots to end")

@@ -230,8 +230,9 @@ def test_formats_that_end(tmp_path: Path) -> None:
 def test_a_gauntlet_whose_bot_does_not_start_says_so(tmp_path: Path) -> None:
     more = '[format]\nkind = "gauntlet"\nbots = ["c"]\npairs = 2\n'
     file = write_ladder(tmp_path, BOTS[0], BOTS[1], "chaos:fault=crash,when=start", more=more)
-    answer = run(file)
-    assert (answer["stored"], answer["finished"]) == (0, "c is not there")
+    ran = ggp("ladder", "run", str(file), "--json")
+    assert ran.status == 1, "nobody is left to play"
+    assert (ran.json["stored"], ran.json["finished"]) == (0, "c is not there")
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 import multiprocessing
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ggp.referee.play.pool import LocalPool, NamelessContext, Tokens
+from ggp.referee.play.pool import LocalPool
 from ggp.referee.play.worker import CALLED_OFF, DROP, Batch, BatchResult, WorkerConfig, WorkerRegistry, mark
 from tests.support.cli import wait_until
 from tests.support.raw_peer import RawPeer
@@ -111,24 +110,6 @@ def test_what_each_place_plays_is_known() -> None:
     assert registry.playing() == {mark("a-1"): 10.0, mark("b-2"): 11.5}
     registry.plays(0, 0, 12.0)
     assert registry.playing() == {mark("b-2"): 11.5}
-
-
-def test_tokens_are_a_semaphore() -> None:
-    tokens = Tokens(NamelessContext(), 2)
-    assert tokens.acquire() and tokens.acquire() and tokens._is_zero()
-    assert not tokens.acquire(block=False) and not tokens.acquire(timeout=0.01)
-    tokens.release()
-    with tokens:
-        assert tokens._is_zero()
-    assert not tokens._is_zero()
-
-
-def test_a_token_is_waited_for() -> None:
-    tokens = Tokens(NamelessContext(), 0)
-    threading.Timer(0.05, tokens.release).start()
-    assert tokens.acquire()
-    threading.Timer(0.05, tokens.release).start()
-    assert tokens.acquire(timeout=60)
 
 
 def test_a_pool_has_no_named_semaphore(monkeypatch: pytest.MonkeyPatch) -> None:
