@@ -60,19 +60,22 @@ class GoCommands:
         return ""
 
     def loadsgf(self, arguments: list[str]) -> str:
-        """The main line, up to but not including the given move (the first is 1); the whole of it by default."""
+        """Play the main line, up to but not including the given move (the first is 1); all of it by default.
+
+        The answer is empty, or says before which move on an occupied point it stopped.
+        """
         line = self._session.need()
         until = read_count("move number", arguments[1], 1, MAX_MOVE) - 1 if len(arguments) > 1 else MAX_MOVE
         try:
             record = sgf.read(_read_file(arguments[0]))
             options = {**self._session.options, **_options(line.game, record)}
-            loaded = play_record(line.game, options, record, until)
+            loaded, stopped = play_record(line.game, options, record, until)
         except (sgf.SgfError, OSError, OptionError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise CommandFailed(f"cannot load file: {reason}") from None
         self._session.line = loaded
         self._session.options = options
-        return ""
+        return stopped
 
     def _empty_board(self) -> GameHistory:
         line = self._session.need()
@@ -81,8 +84,13 @@ class GoCommands:
         return line
 
 
-def play_record(game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord, until: int) -> GameHistory:
-    """The record as a line of play, up to but not including move `until`. Raises SgfError for what cannot be.
+def play_record(
+    game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord, until: int
+) -> tuple[GameHistory, str]:
+    """Play the record up to but not including move `until`. Raises SgfError for a position that cannot be set up.
+
+    Playing stops before a move on an occupied point, as in GNU Go: other programs write such files. The second value
+    says so; it is empty otherwise.
 
     A set-up restarts the game: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
     after it. So does a move that the rules forbid (ko, suicide, after the end): "Execute a given black move", says the
@@ -103,9 +111,9 @@ def play_record(game: Game, options: dict[str, OptionValue], record: sgf.SgfReco
                 try:
                     loading.move(colour, at)
                 except IllegalMove as error:
-                    raise sgf.SgfError(f"move {number}, {colour} {at}: {error}") from None
+                    return loading.done(), f"stopped before move {number}, {colour} {at}: {error}"
                 number += 1
-    return loading.done()
+    return loading.done(), ""
 
 
 class _Loading:

@@ -5,7 +5,7 @@ ggp.protocol.sgf reads the text.
 
 from typing import NamedTuple
 
-from ggp.protocol.sgf import Node, SgfError, board_size, main_lines, read_move, read_points
+from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, read_move, read_points
 
 __all__ = ["MAX_POINTS", "Move", "SgfError", "SgfRecord", "Stones", "Turn", "read"]
 
@@ -45,7 +45,7 @@ class SgfRecord(NamedTuple):
 
 def read(data: bytes) -> SgfRecord:
     """The main line: the first branch everywhere. Raises SgfError."""
-    nodes = next(main_lines(data.decode("latin-1"), unclosed=True))  # what we look at is ASCII in every encoding of SGF
+    nodes = next(main_lines(decode(data), unclosed=True))
     root = nodes[0]
     if root.get("GM", ["1"])[0].strip() != "1":
         raise SgfError(f"not a record of go: GM[{root['GM'][0][:20]}]")

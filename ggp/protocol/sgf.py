@@ -126,6 +126,13 @@ def read_points(value: str, size: int) -> list[str]:
     return [_read_point(x + y, size) for x in across for y in down]
 
 
+def neighbours(point: str, size: int) -> list[str]:
+    """Return the points beside a point, as GTP names them."""
+    column, row = COLUMNS.index(point[0]), int(point[1:])
+    beside = ((column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
+    return [f"{COLUMNS[c]}{r}" for c, r in beside if 0 <= c < size and 1 <= r <= size]
+
+
 def written_point(vertex: str, size: int) -> str:
     """A point as SGF has it."""
     return _LETTERS[COLUMNS.index(vertex[0])] + _LETTERS[size - int(vertex[1:])]

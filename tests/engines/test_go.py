@@ -121,8 +121,6 @@ def test_loadsgf_with_handicap_and_moves_out_of_turn(tmp_path: Path) -> None:
         ("(;SZ[9]AB[aa:ab][ba:bb]AW[ca:cb][ac:bc])", "the position that is set up cannot be: A8 has no liberty"),
         ("(;SZ[9]AB[jj])", "not a point of a 9x9 board: [jj]"),
         ("(;SZ[9]AB[aa:j])", "not a point of a 9x9 board: [j]"),
-        ("(;SZ[9];B[aa];W[aa])", "move 2, white A9: A9 is occupied"),
-        ("(;SZ[9]AW[aa];B[aa])", "move 1, black A9: A9 is occupied"),
         ("(;[aa])", "a value without a property"),
         ("(;SZ[9];=)", "not an SGF file: unexpected '='"),
     ],
@@ -134,6 +132,39 @@ def test_a_record_that_cannot_be_represented_is_refused(tmp_path: Path, text: st
     session.play("D4")
     answer = session.fails(f"loadsgf {path}")
     assert answer.startswith("cannot load file: ") and reason in answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "history"),
+    [
+        (
+            "(;SZ[9];B[cg];W[ee];B[ee];W[cb])",
+            "stopped before move 3, black E5: E5 is occupied",
+            "1 black C3\n2 white E5",
+        ),
+        (
+            "(;SZ[9];B[aa];W[aa])",
+            "stopped before move 2, white A9: A9 is occupied",
+            "1 black A9",
+        ),
+        ("(;SZ[9]AW[aa];B[aa])", "stopped before move 1, black A9: A9 is occupied", ""),
+    ],
+)
+def test_loading_stops_before_a_move_on_an_occupied_point(tmp_path: Path, text: str, answer: str, history: str) -> None:
+    (tmp_path / "x.sgf").write_text(text, encoding="utf-8")
+    session = MemorySession("go")
+    assert session(f"loadsgf {tmp_path / 'x.sgf'}") == answer
+    assert session("ggp-history") == history
+    assert session.fields()["to_play"] in answer, "the side whose move was left out is to play"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "shift_jis"])
+def test_a_record_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    charset = "" if encoding.startswith("utf") else f"CA[{encoding}]"
+    (tmp_path / "x.sgf").write_bytes(f"(;{charset}SZ[9]PB[表]C[ソ];B[aa];W[bb])".encode(encoding))
+    session = MemorySession("go")
+    session(f"loadsgf {tmp_path / 'x.sgf'}")
+    assert session("ggp-history") == "1 black A9\n2 white B8"
 
 
 def load(tmp_path: Path, text: str, until: str = "", game: str = "go") -> MemorySession:
@@ -257,7 +288,7 @@ def random_record(random: Random) -> str:
 @pytest.mark.slow
 @pytest.mark.needs("gnugo")
 def test_random_records_make_the_position_that_gnugo_makes(tmp_path: Path) -> None:
-    """Where a move is on an occupied point, GNU Go stops before it and we refuse the record."""
+    """Where a move is on an occupied point, both stop before it."""
     random, found = Random(20), dict[int, tuple[MemorySession, str]]()
     for number in range(1500):
         path = tmp_path / f"{number}.sgf"

@@ -58,8 +58,8 @@ the game restarts: the position is ply 0, `undo` goes back to it and no further,
 and the ko rules count from it. `ggp-hash` is that of the position, however it came about. A move that these rules
 forbid (ko, suicide, after two passes) is executed as SGF says, and the game restarts after it. Black moves first
 after set-up stones, with `HA[2]` or more White, unless `PL` or the next move says otherwise; `HA` without stones
-stands for those of `fixed_handicap`. A move on an occupied point, or a group set up without a liberty, is refused, and
-then nothing changes.
+stands for those of `fixed_handicap`. Loading stops before a move on an occupied point, and the answer says where. A
+group set up without a liberty is refused, and then nothing changes.
 
 ## End and score
 

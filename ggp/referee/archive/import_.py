@@ -5,13 +5,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
-from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, read_move, read_points, trees
+from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, neighbours, read_move, read_points, trees
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.export import PROGRAM, opened
 from ggp.referee.cli import HELP, run_command
@@ -45,10 +46,14 @@ class FoundMove(NamedTuple):
 
 
 class ImportedGame(NamedTuple):
-    """A game with its moves as the file has them; `source` is the program and the rules that the file names.
+    """A game with its moves as the file has them.
 
-    `players` by their last colour, black first. `result` as in RULES, "" for none. `problem`: why a record cannot
-    hold what follows the moves.
+    Attributes:
+        source: The program and the rules that the file names.
+        players: Names by their last colour, black first.
+        result: As engines write it, "" for none.
+        problem: Why a record cannot hold what follows the moves.
+        set_up: How many of the moves only make the position that the game begins from.
     """
 
     game: str
@@ -62,6 +67,7 @@ class ImportedGame(NamedTuple):
     date: str = ""
     source: str = ""
     problem: str = ""
+    set_up: int = 0
 
 
 # -- A game becomes a record: the engine plays every move.
@@ -76,7 +82,12 @@ _MAX_TEXT = 200
 
 @dataclass(frozen=True)
 class Rules:
-    """`fill`: play a pass for a side whose turn is missing. `lenient`: keep the plies before an invalid one."""
+    """How to treat a game that is not in order.
+
+    Attributes:
+        fill: Play a pass for a side whose turn is missing.
+        lenient: Keep the plies before an invalid one.
+    """
 
     fill: bool = False
     lenient: bool = False
@@ -85,24 +96,49 @@ class Rules:
 
 @dataclass(slots=True)
 class _Replay:
-    """The plies so far; `problem`: why there are no more."""
+    """The plies so far.
+
+    Attributes:
+        problem: Why there are no more plies.
+        passes: How many passes after the end were left out.
+    """
 
     status: Status
     plies: list[MovePlayed] = field(default_factory=list)
     problem: str = ""
+    passes: int = 0
+
+    @property
+    def left_out(self) -> str:
+        """Passes after the end in words, "" for none."""
+        return f"{self.passes} pass{'es'[: 2 * (self.passes > 1)]} after the end left out" if self.passes else ""
 
 
-async def to_record(found: ImportedGame, key: str, engine: Engine, rules: Rules) -> tuple[Record, str]:
-    """The record under this name, and why it does not hold the whole game ("" if it does).
+class Imported(NamedTuple):
+    """A record of an imported game.
 
-    Raises CannotImport, and EngineFailed when the engine does.
+    Attributes:
+        problem: Why the record does not hold the whole game, "" if it does.
+        left_out: What the file has after the end of the game, "" for nothing.
+    """
+
+    record: Record
+    problem: str
+    left_out: str
+
+
+async def to_record(found: ImportedGame, key: str, engine: Engine, rules: Rules) -> Imported:
+    """Play the game on the engine.
+
+    Raises:
+        CannotImport: The engine refuses the game or a move, and the rules are not lenient.
+        EngineFailed: The engine crashed or broke the protocol.
     """
     replay = await _replay(found, key, engine, rules)
     if replay.problem and not rules.lenient:
         raise CannotImport(f"{replay.problem}; --lenient keeps the {len(replay.plies)} plies before it")
-    return Record(
-        _start(found, key, engine, replay, rules), tuple(replay.plies), await _end(found, key, engine, replay)
-    ), (replay.problem)
+    start, end = _start(found, key, engine, replay, rules), await _end(found, key, engine, replay)
+    return Imported(Record(start, tuple(replay.plies), end), replay.problem, replay.left_out)
 
 
 async def _replay(found: ImportedGame, key: str, engine: Engine, rules: Rules) -> _Replay:
@@ -116,9 +152,11 @@ async def _replay(found: ImportedGame, key: str, engine: Engine, rules: Rules) -
         raise CannotImport(f"the engine refuses the game: {clean(str(refused))}") from None
     for number, move in enumerate(found.moves, 1):
         if replay.status.phase == OVER and move.move.lower() == "pass":
-            continue  # servers write down a third pass
+            replay.passes += 1  # servers write down a third pass
+            continue
         if problem := await _play(replay, key, engine, move, rules.fill):
-            replay.problem = f"move {number}, {move.colour} {clean(move.move)[:80]}: {problem}"
+            step = f"move {number - found.set_up}" if number > found.set_up else "the position that is set up"
+            replay.problem = f"{step}, {move.colour} {clean(move.move)[:80]}: {problem}"
             return replay
     replay.problem = found.problem and clean(f"after move {len(found.moves)}: {found.problem}")
     return replay
@@ -161,6 +199,7 @@ def _start(found: ImportedGame, key: str, engine: Engine, replay: _Replay, rules
         bots=bots,
         engine=Party(name="engine", program=engine.party.program, version=engine.party.version),
         control=_text(found.control) or "none",
+        opening=tuple(ply.move for ply in replay.plies[: found.set_up]),
         referee=_text(f"{rules.referee} {found.source}"),
         started=_text(found.date),
     )
@@ -187,7 +226,7 @@ async def _end(found: ImportedGame, key: str, engine: Engine, replay: _Replay) -
         result=result,
         winner={"B": black, "W": 3 - black}.get(result[:1], 0),
         termination=termination,
-        detail="; ".join(filter(None, [detail, replay.problem])),
+        detail="; ".join(filter(None, [detail, replay.left_out, replay.problem])),
         plies=len(replay.plies),
         hash=position,
         score=score,
@@ -232,9 +271,7 @@ def main(argv: list[str]) -> int:
     "-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.  [default: stdout]"
 )
 @click.option("--engine", metavar="COMMAND|URL", help="Who knows the games: a command line, or tcp://host:port.")
-@click.option(
-    "--fill", is_flag=True, help="Where a side moves twice, or black stones are set up, the other side passes."
-)
+@click.option("--fill", is_flag=True, help="Where a side moves twice in a row, let the other side pass in between.")
 @click.option("--lenient", is_flag=True, help="Of a game with a move that cannot be, keep the plies before it.")
 @click.option("--quiet", is_flag=True, help="Say nothing of games that were imported.")
 def import_files(
@@ -256,16 +293,19 @@ async def _import_all(files: tuple[str, ...], output: str | None, text: str | No
     try:
         with opened(output) as out:
             for file, data in contents:
-                for number, found in enumerate(_games(file, data, rules.fill), 1):
+                for number, found in enumerate(_games(file, data), 1):
                     try:
                         if isinstance(found, CannotImport):
                             raise found
-                        record, problem = await to_record(found, _key(found, file, number, keys), engine, rules)
+                        key = _key(found, file, number, keys)
+                        record, problem, left_out = await to_record(found, key, engine, rules)
                         out.write(record.lines())
                         done += 1
                         cut += bool(problem)
                         if problem:
                             _tell(f"{file}, game {number}: {problem}; the {len(record.plies)} plies before it are kept")
+                        if left_out and not quiet:
+                            _tell(f"{file}, game {number}: {left_out}")
                     except CannotImport as problem:
                         failed += 1
                         _tell(f"{file}, game {number}: {problem}")
@@ -293,21 +333,21 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _games(file: str, data: bytes, fill: bool) -> Iterator[ImportedGame | CannotImport]:
+def _games(file: str, data: bytes) -> Iterator[ImportedGame | CannotImport]:
     """The games of a file, which is SGF by its name or its first bytes, else a script."""
     named = Path(file).suffix.lower()
     is_sgf = named in (".sgf", ".sgfs") or (b"(;" in data[:4096] or data.lstrip()[:1] == b"(")
     try:
         if data.startswith(b'{"') and not is_sgf:
             raise CannotImport("looks like a record already: ggp verify, ggp show and ggp export take it as it is")
-        yield from sgf_games(data, fill) if is_sgf and named not in (".gtp", ".tst") else script_games(data)
+        yield from sgf_games(data) if is_sgf and named not in (".gtp", ".tst") else script_games(data)
     except CannotImport as problem:
         yield problem
 
 
 def file_games(file: str) -> Iterator[ImportedGame | CannotImport]:
     """The games of a file of SGF or of a script, and what is none. Raises ClickException for a file without access."""
-    return _games(file, _read(file), False)
+    return _games(file, _read(file))
 
 
 def _key(found: ImportedGame, file: str, number: int, taken: set[str]) -> str:
@@ -337,18 +377,15 @@ _CANADIAN = re.compile(r"(\d{1,4})\s*/\s*(\d{1,5}) *canadian", re.IGNORECASE)
 _SUPERKO = {"nz": "situational", "aga": "situational", "new zealand": "situational", "tromp-taylor": "positional"}
 
 
-def sgf_games(data: bytes, fill: bool = False) -> Iterator[ImportedGame | CannotImport]:
-    """Every game of the file in its order, or why no record can hold it. Raises CannotImport for any other file.
-
-    `fill`: black stones that are no fixed handicap become moves, between which White passes.
-    """
+def sgf_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
+    """Yield every game of the file in order, or why no record can hold it. Raises CannotImport for any other file."""
     try:
         for nodes in main_lines(decode(data)):
             try:
                 if game := _first(nodes[0], "XG"):
                     yield _found(nodes, game, _options(nodes[0]), tuple(_moves(nodes, 0)))
                 else:
-                    yield _game_of_go(nodes, fill)
+                    yield _game_of_go(nodes)
             except (CannotImport, SgfError) as problem:
                 yield CannotImport(str(problem))
     except SgfError as error:
@@ -382,7 +419,9 @@ def _tree(nodes: list[tuple[int, Node]]) -> ImportedTree:
     if game := _first(root, "XG"):
         found, size = _found([root], game, _options(root), ()), 0
     else:
-        found, size = _game_of_go([root], fill=False), board_size(root)
+        found, size = _game_of_go([root]), board_size(root)
+        if found.set_up:
+            raise CannotImport("it begins from a position that is set up: ggp import makes a record of its main line")
     steps = list[tuple[int, FoundMove | None, Node]]()
     for number, (parent, node) in enumerate(nodes):
         moves = [*_moves([node], size)]
@@ -392,27 +431,50 @@ def _tree(nodes: list[tuple[int, Node]]) -> ImportedTree:
     return ImportedTree(found, tuple(steps))
 
 
-def _game_of_go(nodes: list[Node], fill: bool) -> ImportedGame:
+def _game_of_go(nodes: list[Node]) -> ImportedGame:
     root = nodes[0]
     if _first(root, "GM", "1") != "1":
         raise CannotImport(f"GM[{_first(root, 'GM')[:20]}] is not go (GM[1]), and no XG names the game")
     size = board_size(root)
-    stones, problem, last = _set_up(nodes, size)
+    black, white, problem, last = _set_up(nodes, size)
     moves = tuple(_moves(nodes[:last], size))
     ours = _first(root, "AP").startswith(PROGRAM) and "XO" in root
     options = _options(root) if ours else _options_of_go(root, size)
-    given = _handicap(root, stones, size, moves)
-    if given:
+    before: list[FoundMove] = []
+    if given := 0 if white else _handicap(root, black, size, moves):
         options["handicap"] = str(given)
-    elif stones and fill:
-        filled = [FoundMove(colour, move) for stone in stones for colour, move in (("black", stone), ("white", "pass"))]
-        moves = (*filled[:-1], *moves)
-    elif stones:
-        raise CannotImport(
-            f"{len(stones)} black stones are set up that are no fixed handicap, and a record holds moves only: "
-            "with --fill they are Black's first moves, and White passes between"
-        )
-    return _found(nodes, "go", options, moves, problem)
+    elif black or white or _turn(nodes) == "white":
+        first = moves[0].colour if moves else "white" if _first(root, "HA", "0") > "1" else "black"
+        before = _placed(black, white, _turn(nodes) or first)
+    return _found(nodes, "go", options, (*before, *moves), problem)._replace(set_up=len(before))
+
+
+def _placed(black: list[str], white: list[str], to_play: str) -> list[FoundMove]:
+    """Return plies that build a position on the empty board and leave `to_play` to move.
+
+    Seats alternate in a record, so the colour with fewer stones passes; it passes first, because its last ply should be
+    a stone: two passes in a row would end the game. Nothing is captured on the way, in whatever order the stones
+    come: a group that is not complete has a liberty where its next stone will stand.
+    """
+    length = max(2 * len(black) - 1, 2 * len(white))
+    length += length % 2 != (to_play == "white")
+    turns = {"black": (length + 1) // 2, "white": length // 2}
+    stones = {"black": black, "white": white}
+    plies = {colour: ["pass"] * (turns[colour] - len(stones[colour])) + stones[colour] for colour in stones}
+    return [
+        FoundMove(colour, plies[colour][number // 2])
+        for number, colour in zip(range(length), cycle(("black", "white")), strict=False)
+    ]
+
+
+def _turn(nodes: list[Node]) -> str:
+    """Return the colour that PL gives the first move to, "" for none."""
+    for node in nodes:
+        if turn := _first(node, "PL"):
+            return "white" if turn[0] in "wW2" else "black"
+        if "B" in node or "W" in node:
+            break
+    return ""
 
 
 def _found(
@@ -463,21 +525,53 @@ def _shortest(text: str) -> str:
     return f"{float(text.replace(',', '.')) + 0.0:.6f}".rstrip("0").rstrip(".")
 
 
-def _set_up(nodes: list[Node], size: int) -> tuple[list[str], str, int]:
-    """Black stones before the first move; the set-up that no record can hold, and the number of its node."""
-    stones: list[str] = []
-    moved = False
+def _set_up(nodes: list[Node], size: int) -> tuple[list[str], list[str], str, int]:
+    """Return the stones before the first move, black and white, and where a record has to stop.
+
+    A record cannot hold stones that are set up after a move: the third value says which they are, and the fourth is the
+    number of that node. Without any these are "" and the number of all nodes. Raises CannotImport for a position that
+    no moves can make.
+    """
+    colours = {"AB": "black", "AW": "white", "AE": ""}
+    board: dict[str, str] = {}
+    moved, last, problem = False, len(nodes), ""
     for number, node in enumerate(nodes):
-        for name in ("AB", "AW", "AE"):
+        for name, colour in colours.items():
             values = [value.strip() for value in node.get(name, ()) if value.strip()]
-            if values and (moved or name != "AB"):
-                what = f"{name}[{values[0][:10]}] sets up stones, and a record holds moves only"
-                if not moved:
-                    raise CannotImport(f"{what}: it can begin with black handicap stones, not from a position")
-                return stones, what, number
-            stones += [point for value in values for point in read_points(value, size)]
+            if values and moved:
+                problem, last = (
+                    f"{name}[{values[0][:10]}] sets up stones after a move, which a record cannot hold",
+                    number,
+                )
+                break
+            board |= {point: colour for value in values for point in read_points(value, size)}
+        if problem:
+            break
         moved = moved or "B" in node or "W" in node
-    return list(dict.fromkeys(stones)), "", len(nodes)
+    board = {point: colour for point, colour in board.items() if colour}
+    if point := _without_liberty(board, size):
+        raise CannotImport(f"the position that is set up cannot be: {point} has no liberty")
+    black, white = ([point for point, of in board.items() if of == colour] for colour in ("black", "white"))
+    return black, white, problem, last
+
+
+def _without_liberty(board: dict[str, str], size: int) -> str:
+    """Return a stone of the first group without a liberty, "" if every group has one."""
+    seen: set[str] = set()
+    for stone, colour in board.items():
+        if stone in seen:
+            continue
+        group, edge, free = {stone}, [stone], False
+        while edge:
+            for near in neighbours(edge.pop(), size):
+                free = free or near not in board
+                if board.get(near) == colour and near not in group:
+                    group.add(near)
+                    edge.append(near)
+        if not free:
+            return stone
+        seen |= group
+    return ""
 
 
 def _handicap(root: Node, stones: list[str], size: int, moves: tuple[FoundMove, ...]) -> int:

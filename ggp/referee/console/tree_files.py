@@ -242,7 +242,7 @@ async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> 
     try:
         judge = await start_engine(engine)
         try:
-            record, _ = await to_record(game, key, judge, rules)
+            record = (await to_record(game, key, judge, rules)).record
         finally:
             await judge.peer.stop()
     except (CannotImport, EngineFailed) as error:

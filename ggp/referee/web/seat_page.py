@@ -1,6 +1,6 @@
 """What the page of a seat shows of a position: cells, pieces, and moves as words over the cells. No game, no I/O.
 
-`D4`, `D5+D6+D7` and `0,-1/1,-1+l:0,0` are chosen by clicks on their cells in that order, and `pass` by a button.
+`D4`, `D5+D6+D7` and `3,0/4,0+l:2,0` are chosen by clicks on their cells in that order, and `pass` by a button.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -99,12 +100,11 @@ def test_another_count_of_the_engine_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (GNUGO, "AW[df] sets up stones, and a record holds moves only"),
-        ("(;SZ[9]AB[aa][bb][cc];W[dd])", "3 black stones are set up that are no fixed handicap"),
+        ("(;SZ[9]AB[aa:ab][ba:bb]AW[ca:cb][ac:bc];B[ee])", "the position that is set up cannot be: A9 has no liberty"),
         ("(;SZ[9];B[aa];W[aa])", "move 2, white A9: illegal move"),
         ("(;SZ[9];B[aa];B[bb])", "move 2, black B8: it is white's turn (--fill"),
         ("(;SZ[9];B[];W[];B[aa])", "move 3, black A9: the game was over before it"),
-        ("(;SZ[9];B[aa];AW[bb];B[cc])", "after move 1: AW[bb] sets up stones"),
+        ("(;SZ[9];B[aa];AW[bb];B[cc])", "after move 1: AW[bb] sets up stones after a move"),
         ("(;SZ[9:13])", "the board is not square"),
         ("(;SZ[26])", "boards of go have up to 25 rows"),
         ("(;SZ[9]KM[lots])", "komi is no number"),
@@ -140,8 +140,61 @@ def test_lenient_keeps_the_plies_before_a_mistake(tmp_path: Path, capsys: pytest
 
 
 def test_fill_adds_passes(tmp_path: Path) -> None:
-    (record,) = imported(tmp_path, "(;SZ[9]AB[aa][bb][cc];W[dd];B[ee];B[ff])", "--fill")
-    assert moves(record) == [*["B A9", "W pass", "B B8", "W pass", "B C7", "W D6", "B E5", "W pass", "B F4"]]
+    (record,) = imported(tmp_path, "(;SZ[9];B[aa];W[dd];B[ee];B[ff])", "--fill")
+    assert moves(record) == ["B A9", "W D6", "B E5", "W pass", "B F4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plies", "set_up"),
+    [
+        ("(;AB[ee]AW[cc]SZ[9];W[dd])", ["B pass", "W C7", "B E5", "W D6"], 3),
+        ("(;SZ[9]AB[aa][bb][cc];W[dd])", ["B A9", "W pass", "B B8", "W pass", "B C7", "W D6"], 5),
+        ("(;SZ[9]AB[aa];B[dd])", ["B A9", "W pass", "B D6"], 2),
+        ("(;SZ[9]AW[aa][bb]PL[W];W[dd])", ["B pass", "W A9", "B pass", "W B8", "B pass", "W D6"], 5),
+        ("(;SZ[9]AB[aa:ac]AW[ba];AE[ab];B[dd])", ["B A9", "W pass", "B A7", "W B9", "B D6"], 4),
+        (GNUGO, ["B G7", "W pass", "B E5", "W pass", "B C3", "W D4"], 6),
+    ],
+)
+def test_a_position_that_is_set_up_becomes_the_opening(
+    text: str, plies: list[str], set_up: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (record,) = imported(tmp_path, text)
+    assert moves(record) == plies
+    assert record.start.opening == tuple(ply.split()[1] for ply in plies[:set_up])
+    assert capsys.readouterr().err == "ggp import: 1 games imported\n"
+    assert main_verify([str(tmp_path / "games.jsonl")]) == 0
+
+
+def test_a_set_up_makes_the_position_that_loadsgf_makes(tmp_path: Path) -> None:
+    random, whole = Random(25), 0
+    for number in range(60):
+        points = [a + b for a in "abcde" for b in "abcde"]
+        random.shuffle(points)
+        stones = "".join(
+            f"{name}{''.join(f'[{p}]' for p in some)}"
+            for name, some in (("AB", points[: random.randint(0, 6)]), ("AW", points[6 : random.randint(6, 12)]))
+            if some
+        )
+        text = f"(;SZ[5]{stones}PL[{random.choice('BW')}])"
+        path = tmp_path / f"{number}.sgf"
+        path.write_text(text, encoding="utf-8")
+        engine = MemorySession("go")
+        if engine.answer(f"loadsgf {path}").startswith("?"):
+            continue  # a group without a liberty
+        whole += 1
+        (record,) = imported(tmp_path, text)
+        replayed = MemorySession(f"go size=5 komi={record.start.options['komi']} ko=simple")
+        replayed.play(" ".join(ply.move for ply in record.plies))
+        assert replayed.scene()["pieces"] == engine.scene()["pieces"], text
+        assert replayed.fields()["to_play"] == engine.fields()["to_play"], text
+    assert whole > 20
+
+
+def test_passes_after_the_end_are_left_out_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (record,) = imported(tmp_path, "(;SZ[9];B[aa];W[];B[];W[])")
+    assert moves(record) == ["B A9", "W pass", "B pass"]
+    assert record.end is not None and "1 pass after the end left out" in record.end.detail
+    assert "game 1: 1 pass after the end left out\n" in capsys.readouterr().err
 
 
 def test_fixed_handicap_is_known_in_any_order_and_without_stones(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ rules = st.builds(Rules, st.booleans(), st.booleans())
 def take(data: bytes, how: Rules) -> int:
     """How many games became records, each of which is read back."""
     taken = 0
-    for read in (sgf_games(data, how.fill), script_games(data)):
+    for read in (sgf_games(data), script_games(data)):
         try:
             for found in read:
                 if isinstance(found, ImportedGame):
@@ -59,7 +59,7 @@ def take(data: bytes, how: Rules) -> int:
 
 def _record(found: ImportedGame, how: Rules) -> int:
     try:
-        record, _ = run_blocking(to_record(found, "m", ENGINE, how))
+        record = run_blocking(to_record(found, "m", ENGINE, how)).record
     except CannotImport as problem:
         assert str(problem).isprintable()
         return 0
