@@ -168,6 +168,8 @@ def _anchor(word: str) -> tuple[str, float]:
 def _say_what_is_left_out(command: str, results: Results) -> None:
     if results.unfinished:
         click.echo(f"{command}: {results.unfinished} games have no result: they are left out", err=True)
+    if results.self_play:
+        click.echo(f"{command}: {results.self_play} games of a bot against itself: they are left out", err=True)
     if results.damaged:
         click.echo(f"{command}: {results.damaged} lines are damaged: left out; `ggp verify` names them", err=True)
     if results.changed:

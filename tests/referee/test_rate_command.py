@@ -172,7 +172,7 @@ BAD = [
     (b"a,b,1,1.5\n", "line 1: the count '1.5' is not a whole number"),
     (b"a,b,1,1000000000001\n", "line 1: the count '1000000000001' is not a whole number up to 1000000000000"),
     (b"a,b,1,2,3\n", "line 1: there are 5 cells"),
-    (b"a,b,1\nx,x,1\n", "line 2: x plays against itself"),
+    (b"x,x,1\n", "no game"),
     (b",b,1\n", "line 1: a name is empty"),
     (b"a\x1b[31m,b,1\n", "line 1: the name 'a\\x1b[31m' is longer than 200 characters or not printable"),
     (b"a" * 201 + b",b,1\n", "is longer than 200 characters"),

@@ -96,6 +96,22 @@ SGF = (
 )
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
+def test_games_of_sgf_in_any_encoding(encoding: str) -> None:
+    results = read("(;GM[1]SZ[9]PB[\xe9]PW[b]RE[B+R];B[aa]\n;W[bb])".encode(encoding), Results())
+    assert list(results.rows()) == [("\xe9", "b", 1, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b,1\nx,x,1,3\n", "(;PB[a]PW[b]RE[B+1])" + "(;PB[x]PW[x]RE[W+1])" * 3], ids=["csv", "sgf"]
+)
+def test_games_of_a_bot_against_itself_are_left_out(text: str, tmp_path: Path) -> None:
+    (tmp_path / "games").write_text(text, encoding="utf-8")
+    ran = ggp("rate", str(tmp_path / "games"))
+    assert ran.status == 0 and "3 games of a bot against itself: they are left out" in ran.err
+    assert "x" not in [line.split()[1] for line in ran.out.splitlines()[1:3]]
+
+
 def test_games_of_sgf() -> None:
     found = read(SGF.encode(), Results())
     assert found.cells == {(A, B): [1, 1, 0], (B, A): [0, 0, 1]} and found.unfinished == 2

@@ -76,6 +76,7 @@ class Results:
     unfinished: int = 0  # void ones, too
     damaged: int = 0
     changed: int = 0
+    self_play: int = 0  # games of a bot against itself, which say nothing about its rating
     lines: Observations = field(default_factory=Observations)
     _cells: dict[tuple[RatedBot, RatedBot], list[float]] = field(default_factory=dict)
 
@@ -131,13 +132,14 @@ class Results:
         self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
     ) -> None:
         """Count games, of which one has a key, `match`, and moves, `line`. Raises ResultsError for bad names."""
+        if first.name == second.name:
+            self.self_play += count
+            return
         cell = self._cells.get((first, second))
         if cell is None:
             for bot in (first, second):
                 _check_name(bot.name)
                 self.bots[bot] = None
-            if first.name == second.name:
-                raise ResultsError(f"{first.name} plays against itself")
             if len(self.bots) > MOST_BOTS:
                 raise ResultsError(f"there are more than {MOST_BOTS} bots", code="too-many-bots")
             cell = self._cells[first, second] = [0.0, 0.0, 0.0]
@@ -199,6 +201,9 @@ class PairedResults(Results):
     def add_game(
         self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
     ) -> None:
+        if first.name == second.name:
+            self.self_play += count
+            return
         series, _, number = match.partition(".")[0].rpartition("-")
         begins = not number.isdigit() or int(number) % 2 == 1
         self.bots = self.bots or dict.fromkeys((first, second) if begins else (second, first))
@@ -291,6 +296,8 @@ class _ResultLines:
 
     def __next__(self) -> str:
         self.last = raw = self._file.readline(LONGEST_LINE + 1)
+        if self.number == 0 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: SGF alone is written so
+            return raw.decode("utf-16", "ignore")
         if not raw:
             raise StopIteration
         self.number += 1
