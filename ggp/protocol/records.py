@@ -40,8 +40,9 @@ class RecordError(CodedError, ValueError):
 class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who took part: a bot or the engine, as it named itself, and what was started.
 
-    `name` is ours (unique in the match), `program` and `version` its own words, `hash` the SHA-256 of the
-    executable in hex ("" where there is none to read, as over a network). `control`: its own, "" for that of the
+    `name` is ours (unique in the match), `program` and `version` its own words, `hash` the version of a bot as in a
+    ladder: twelve hex digits for the program, the files among its words, its options and its environment ("" where
+    there is none to read, as over a network). `control`: its own, "" for that of the
     match; `settings`: others of its own that decide how it plays, without values of environment variables; `sandbox`:
     its level, what that lets through, and what of it this machine could not keep; "" for none.
     """

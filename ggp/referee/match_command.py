@@ -36,6 +36,7 @@ from ggp.referee.play.bot_spec import (
     read_bot,
     read_engine,
     read_game,
+    with_version,
 )
 from ggp.referee.play.clock import FORMS, TimeControl
 from ggp.referee.play.judge import JUDGE, check_reports
@@ -131,6 +132,9 @@ class _MatchCommand(click.Command):
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
+@click.option(
+    "--mix", is_flag=True, help="Count games of an earlier version of a bot's program in the record as its own."
+)
 @click.option("--gauntlet", metavar="NAME", help="Only this bot plays the others.")
 @click.option("--sprt", "tested", metavar="TEST", help="Stop when this test decides: elo0=0 elo1=5, or gate.")
 @click.option("--resign", metavar="RULE", help="End a match that both bots call lost: winrate=0.02 plies=6 after=20.")
@@ -172,6 +176,7 @@ def match(
     budget: tuple[str, ...],
     engine: str | None,
     record: Path | None,
+    mix: bool,
     gauntlet: str | None,
     tested: str | None,
     resign: str | None,
@@ -196,6 +201,7 @@ def match(
     confined = Sandbox(sandbox, private=(str(record.absolute()),) if record else ())
     if bot_words or wait is not None:
         named = _with_settings(named, bot_words, wait, confined)
+    named = tuple(map(with_version, named))
     for bot in named:
         check_level((bot.sandbox or confined).level if bot.argv else NONE, bot.name)
     pairings = _pairings(named, gauntlet)
@@ -244,7 +250,7 @@ def match(
         if setup.rules:
             _check_reports(setup, named)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
-    report, recorder = _resume(setups, hypotheses, book, warnings)
+    report, recorder = _resume(setups, hypotheses, book, warnings, mix)
     err = Console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
@@ -444,10 +450,14 @@ def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> Seri
 
 
 def _resume(
-    setups: list[SeriesConfig], hypotheses: Hypotheses | None, book: OpeningBook | None, warnings: list[str]
+    setups: list[SeriesConfig],
+    hypotheses: Hypotheses | None,
+    book: OpeningBook | None,
+    warnings: list[str],
+    mix: bool,
 ) -> tuple[SeriesReport, Recorder]:
     """As resume_series, with a test if there is one; what was found in the record is added to the warnings."""
-    runs, recorder = resume_series(setups, hypotheses)
+    runs, recorder = resume_series(setups, hypotheses, mix=mix)
     record, total, left = setups[0].record, sum(setup.games for setup in setups), sum(len(run.left) for run in runs)
     if recorder.dropped:
         warnings.append(f"{record}: cut off {recorder.dropped} bytes of a match that was not finished")
@@ -476,7 +486,7 @@ def _run(
         if not (report.deaths and setups[0].record) or report.over:
             return report
         hypotheses = report.tally.test.hypotheses if report.tally.test else None
-        report.runs, recorder = resume_series(setups, hypotheses, earlier)
+        report.runs, recorder = resume_series(setups, hypotheses, earlier, mix=True)  # checked when this run began
         report.plies = sum(run.tally.plies for run in report.runs) - plies
         report.deaths += deaths if report.attempts == counted else 0
         if report.deaths > _DEATHS:

@@ -330,3 +330,35 @@ def test_gnugo_plays_to_the_end_under_agreement() -> None:
     gnugo = "gnugo --mode gtp --level 1 --never-resign --chinese-rules --positional-superko"
     ran = ggp("match", "go,size=5,agreement=on", gnugo, gnugo, "--games", "2", "--json", "--time", "20")
     assert ran.status == 0 and ran.json["terminations"] == {"rules": 2}, ran.err
+
+
+RETIRING = """import sys
+for line in sys.stdin:
+    word = line.split()[:1]
+    answer = {"list_commands": "name\\nplay\\ngenmove\\nquit", "name": "MODE", "genmove": "resign"}
+    print("= " + answer.get(word[0] if word else "", "") + "\\n", flush=True)
+    if word == ["quit"]:
+        break
+"""
+
+
+@pytest.mark.slow
+def test_a_record_does_not_mix_versions_of_a_program(tmp_path: Path) -> None:
+    script, record = tmp_path / "bot.py", tmp_path / "games"
+    bots = (f"one={sys.executable} {script}", f"two={sys.executable} {script}")
+    words = ("match", "go,size=5", *bots, "--time", "10", "--record", str(record))
+    script.write_text(RETIRING, encoding="utf-8")
+    assert ggp(*words, "--games", "2", "--quiet").status == 0
+    before = record.read_bytes()
+    (hash,) = {bot.hash for match in records(record) for bot in match.start.bots}
+    assert len(hash) == 12
+    assert ggp(*words, "--games", "4", "--quiet").status == 0, "the same program goes on"
+    script.write_text(RETIRING.replace("MODE", "new"), encoding="utf-8")
+    refused = ggp(*words, "--games", "6")
+    assert refused.status == 2 and refused.err.count("\n") == 1
+    assert "games of another version of" in refused.err and "--record another file, or --mix" in refused.err
+    assert record.read_bytes().startswith(before) and len(records(record)) == 4, "nothing was played or lost"
+    mixed = ggp(*words, "--games", "6", "--mix", "--json")
+    assert mixed.json["games"] == 6
+    rated = ggp("rate", str(record))
+    assert "one is 2 bots, listed apart" in rated.err and rated.out.count(f"version {hash}") >= 2

@@ -45,6 +45,7 @@ from ggp.referee.play.bot_spec import (
     read_bot,
     read_engine,
     read_game,
+    with_version,
 )
 from ggp.referee.play.clock import TimeControl
 from ggp.referee.play.engine import Engine, GameRefused, start_engine
@@ -510,7 +511,7 @@ class CommandHandlers:
         for bot in ladder.bots if ladder else ():
             if bot.name == word:
                 return bot.start
-        start = read_bot(word)
+        start = with_version(read_bot(word))
         if self._trusted or is_built_in(start) or (start.url.startswith("tcp://") and is_loopback(start.url)):
             return start
         problem = "is on another machine or at ipc://" if start.url else "is no bot of the ladder and no built-in one"

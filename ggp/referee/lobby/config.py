@@ -17,7 +17,7 @@ from ggp.referee.lobby.challenges import Terms
 from ggp.referee.lobby.remote_bot import Local
 from ggp.referee.lobby.server import Plan
 from ggp.referee.lobby.sessions import NAME, NAMES, Bounds
-from ggp.referee.play.bot_spec import ENGINE, executable_hash, find_program, knowing
+from ggp.referee.play.bot_spec import ENGINE, knowing
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.store.model import Entrant, Ladder, Pool
 
@@ -275,7 +275,7 @@ def _local(file: str, bot: Entrant, pools: Sequence[Pool], copies: int) -> Local
         raise ConfigError(file, f"{dotted('bot', bot.name)}.cores", problem)
     start = knowing(bot.start, *(pool.engine for pool in pools if pool.name in bot.pools))
     built = start.source is None or start.source.is_built
-    return Local(replace(bot, start=start), copies, executable_hash(find_program(start.argv[0])) if built else "")
+    return Local(replace(bot, start=start), copies, start.version if built else "")
 
 
 def _check_engine(file: str, pool: Pool) -> None:

@@ -36,7 +36,6 @@ from ggp.referee.lobby.socket import RouterSocket
 from ggp.referee.lobby.spectators import SpectatorConfig, Spectators
 from ggp.referee.lobby.web_process import WebProcess
 from ggp.referee.lobby.zmq_io import socket_folder
-from ggp.referee.play.bot_spec import executable_hash, find_program
 from ggp.referee.play.outcome import EngineFailed
 from ggp.referee.play.process import available_cores
 from ggp.referee.store.model import StoreError
@@ -131,7 +130,7 @@ def with_builds(settings: LobbyFile, event_log: EventLog) -> LobbyFile:
         if bot.unfit:
             event_log.log_limited(time.monotonic(), "build", "failed", bot.name, reason=bot.unfit)
         elif bot.start.source:
-            local.append(replace(one, hash=executable_hash(find_program(bot.start.argv[0]))))
+            local.append(replace(one, hash=bot.start.version))
         else:
             local.append(one)
     return replace(settings, ladder=replace(ladder, bots=tuple(bots.values())), local=tuple(local))

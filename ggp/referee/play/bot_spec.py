@@ -416,6 +416,18 @@ def version_of(start: BotSpec) -> str:
     return Snapshot().version_of(start)
 
 
+def with_version(start: BotSpec) -> BotSpec:
+    """Return the bot with the version of its program as it is now, as a ladder enters it.
+
+    Its words become absolute paths, so that the files among them count. A human and a bot that listens have no version.
+    Raises WordError, LaunchError.
+    """
+    if not start.argv:
+        return start
+    found = start if is_built_in(start) else dataclasses.replace(start, argv=beside(Path.cwd(), start.argv))
+    return dataclasses.replace(found, version=version_of(found))
+
+
 def _without_keys(start: BotSpec) -> Iterator[tuple[str, str]]:
     """Its environment; of a variable that its command names as that of a key (`--key-env NAME`) the name alone: a key
     does not decide how a bot plays, and a version is shown."""
@@ -448,6 +460,8 @@ class Snapshot:
         if not start.argv:
             return []
         name, *words = start.argv
+        if bot_words(start):  # `knowing` adds the engine of the match, which is no part of the bot
+            words = [word for before, word in pairwise(("", *words)) if before != "--engine"]
         paths = [word.rpartition("=")[2] for word in words]
         named = [path for path in paths if path.startswith("/") and self._hash(path)]
         if start.source:

@@ -15,7 +15,7 @@ from ggp.protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Diagnostics, Party
 from ggp.referee.play import clock
-from ggp.referee.play.bot_spec import CHANGED, BotSpec, HostBusy, LaunchError, executable_hash, find_program, version_of
+from ggp.referee.play.bot_spec import CHANGED, BotSpec, HostBusy, LaunchError, version_of
 from ggp.referee.play.clock import Clock, ggp_clock
 from ggp.referee.play.outcome import BotFault, CannotStart, Termination
 from ggp.referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch, sandbox_of
@@ -350,9 +350,9 @@ async def start_bot(
     """
     budgets = spec.timeouts(budgets)
     try:
-        if spec.version and (found := version_of(spec)) != spec.version:
-            raise CannotStart(spec.name, f"{CHANGED}: its version is {found}, not {spec.version}")
-        digest = executable_hash(find_program(spec.argv[0])) if spec.argv else ""
+        digest = version_of(spec) if spec.argv else ""
+        if spec.version and digest and digest != spec.version:
+            raise CannotStart(spec.name, f"{CHANGED}: its version is {digest}, not {spec.version}")
         peer = launch(spec, PeerRole.BOT, budgets, limits, core)
     except HostBusy:
         raise

@@ -30,8 +30,8 @@ from ggp.referee.play.bot_spec import SHORTAGES, HostBusy
 from ggp.referee.play.judge import JUDGE
 from ggp.referee.play.match_runner import FIRST_PAUSE, LONGEST_PAUSE, OPENINGS
 from ggp.referee.play.openings import OpeningBook
-from ggp.referee.play.record_file import Recorder
-from ggp.referee.play.series import SeriesConfig, SeriesTally, attempt_of
+from ggp.referee.play.record_file import Recorder, RecorderError
+from ggp.referee.play.series import SeriesConfig, SeriesTally, attempt_of, seats
 from ggp.referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
 from ggp.referee.ratings.sequential import SequentialTest
 from ggp.referee.ratings.sprt import Hypotheses
@@ -544,12 +544,16 @@ def new_run(setup: SeriesConfig) -> SeriesRun:
 
 
 def resume_series(
-    setups: Sequence[SeriesConfig], hypotheses: Hypotheses | None = None, earlier: Mapping[str, int] | None = None
+    setups: Sequence[SeriesConfig],
+    hypotheses: Hypotheses | None = None,
+    earlier: Mapping[str, int] | None = None,
+    mix: bool = False,
 ) -> tuple[list[SeriesRun], Recorder]:
     """What the record holds already of these series, which share it, and the recorder.
 
     `hypotheses`: of a test on the first of them, in which its first bot is the new version. `earlier`: how many
-    attempts of each the record held when this run began; voids count from there on. Raises RecorderError.
+    attempts of each the record held when this run began; voids count from there on. `mix`: games of other versions of
+    the bots count as theirs; without it they are an error. Raises RecorderError.
     """
     runs = {setup.series: SeriesRun(setup, SeriesTally(), deque()) for setup in setups}
     done = {name: set[int]() for name in runs}
@@ -563,6 +567,8 @@ def resume_series(
         number = run.setup.number(old.start.match) if run else None
         if run is None or number is None or number >= run.setup.games:
             return
+        if not mix:
+            _check_versions(run.setup, number, old)
         if earlier and run.tally.attempts == earlier[name]:
             run.tally.forget_voids()
         match = run.setup.result(number, old)
@@ -575,6 +581,18 @@ def resume_series(
     for name, run in runs.items():
         run.left.extend(number for number in range(run.setup.games) if number not in done[name])
     return list(runs.values()), recorder
+
+
+def _check_versions(setup: SeriesConfig, number: int, old: Record) -> None:
+    """Raise RecorderError if a bot of this match was another version of its program."""
+    for index, party in zip(seats(number), old.start.bots, strict=True):
+        bot = setup.bots[index]
+        if bot.version and party.hash and party.hash != bot.version:
+            raise RecorderError(
+                f"{setup.record} holds games of another version of {bot.name} ({party.hash[:12]}, now {bot.version}): "
+                "use --record another file, or --mix to count both versions as one bot",
+                code="other-version",
+            )
 
 
 def run_series(

@@ -52,7 +52,12 @@ class Recorder:
         self._synced = 0
         if path is not None:
             self._file = _open(path)
-            self._go_on(path, keep)
+            try:
+                self._go_on(path, keep)
+            except BaseException:
+                os.close(self._file)
+                self._file = -1
+                raise
             self.left = take_interrupted(str(path))
 
     def commit(self) -> None:
