@@ -69,7 +69,7 @@ def main(argv: list[str]) -> int:
 
 @click.command("tune", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="TUNE.toml", type=click.Path(path_type=Path))
-@run_options("End when so many were played or given up.", "End at a time or after a while.")
+@run_options("Stop when there are this many games, those of earlier runs included.", "End at a time or after a while.")
 @click.option("--show", "only_show", is_flag=True, help="Play nothing: show how it stands, also while it runs.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write the plot there.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")

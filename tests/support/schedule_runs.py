@@ -11,7 +11,17 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from ggp.referee.ladder.schedule import Schedule
-from ggp.referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry, PoolPast
+from ggp.referee.store.model import (
+    TESTED,
+    Format,
+    FormatKind,
+    LostReason,
+    Pair,
+    PairResult,
+    PairScore,
+    PoolEntry,
+    PoolPast,
+)
 
 Elo = Mapping[int, float]
 
@@ -39,7 +49,7 @@ class TrueStrengths:
         chance = Random(int.from_bytes(digest))
         result = PairResult(pair.number, pair.batch, pair.first, pair.second, None, (), pair.pool)
         if self.broken & {pair.first, pair.second}:
-            return result
+            return replace(result, lost=LostReason.SUSPENDED)
         games = [self._game(pair.first, pair.second, chance), self._game(pair.second, pair.first, chance)]
         points = sum(_points(game, pair.first) for game in games)
         return replace(result, points=None if any(game.void for game in games) else points, meetings=tuple(games))
@@ -81,7 +91,8 @@ class ScheduleStore:
 
     def _withdraw(self, pair: Pair) -> None:
         self.withdrawn.add(pair.number)
-        self.results[pair.number] = PairResult(pair.number, pair.batch, pair.first, pair.second, None, (), 1)
+        ids = pair.first, pair.second
+        self.results[pair.number] = PairResult(pair.number, pair.batch, *ids, None, (), 1, LostReason.WITHDRAWN)
 
     def add(self, result: PairResult) -> None:
         """A pair that was played; a broken bot is suspended at once."""
@@ -108,15 +119,34 @@ class ScheduleStore:
             cells = merged.setdefault((first, second), [0] * 6)
             for index, flag in enumerate(kind):
                 cells[index] += flag * times
+        rounds = self._lost_rounds()
         return PoolPast(
             batches=batches,
             issued=len(self.pairs),
             settled=tuple(PairScore(first, second, *cells) for (first, second), cells in merged.items()),
             recent=tuple((pair, self.results.get(pair.number)) for pair in self.pairs if pair.batch >= batches - 2),
             met=Counter(_two(pair) for pair in self.pairs),
-            withdrawn=Counter(_two(self.pairs[number]) for number in self.withdrawn),
-            results=tuple(self.results[n] for n in sorted(self.results)) if self.format.kind is FormatKind.TEST else (),
+            lost=Counter(_two(pair) for pair in self.pairs if self._is_lost(pair, batches, rounds)),
+            lost_rounds=rounds,
+            results=tuple(self.results[n] for n in sorted(self.results)) if self.format.kind in TESTED else (),
         )
+
+    def _lost_rounds(self) -> frozenset[int]:
+        lost: dict[int, bool] = {}
+        for pair in self.pairs:
+            result = self.results.get(pair.number)
+            gone = result is not None and result.lost is not None and not result.meetings
+            lost[pair.batch] = lost.get(pair.batch, True) and gone
+        swiss = self.format.kind is FormatKind.SWISS
+        return frozenset(number for number, gone in lost.items() if gone and swiss)
+
+    def _is_lost(self, pair: Pair, batches: int, rounds: frozenset[int]) -> bool:
+        result = self.results.get(pair.number)
+        if result is None or result.lost is None:
+            return False
+        if self.format.kind is FormatKind.SWISS:
+            return pair.batch in rounds
+        return result.lost is LostReason.WITHDRAWN or pair.batch < batches - 2
 
     def schedule(self, seed: int = 7) -> Schedule:
         return Schedule(self.format, "pool", seed, self.seats, self.past())

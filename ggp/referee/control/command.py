@@ -103,7 +103,7 @@ def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callab
 @click.argument("file", metavar="[LADDER.toml]", required=False, type=click.Path(path_type=Path))
 @click.option("--bind", metavar="URL", default="", help="Answer there, too: tcp://127.0.0.1:PORT or ipc://FILE.")
 @run_options(
-    "Play no more once the ladder holds so many.",
+    "Stop when the pools of the ladder hold this many games, those of earlier runs included.",
     "Play no more from a time on, or when ratings are known well enough.",
 )
 def referee(
@@ -161,7 +161,7 @@ def exit_status(stopped: int, failed: object) -> int:
 @click.command("run", epilog=RUN_EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
 @run_options(
-    "End when so many of the ladder were played; those of suspended bots do not count.",
+    "Stop when the pools of the ladder hold this many games, those of earlier runs included.",
     "End at a time, after a while, or when ratings are known well enough.",
 )
 @click.option(

@@ -210,6 +210,14 @@ class PoolTable(Table, frozen=True):
             "20 times the cells of the board",
         ),
     ] = 0
+    weight: Annotated[
+        float,
+        Meta(ge=0.001, le=1000),
+        key(
+            "The pool's share of the games, relative to the other pools: with weights 3 and 1, three games in four are "
+            "played in the first pool, as long as both have bots that can play."
+        ),
+    ] = 1.0
     engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "that of the ladder")] = ""
     resign: Annotated[
         Text,
@@ -371,6 +379,7 @@ def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec
         max_plies=table.max_plies,
         openings=table.openings,
         seats=table.seats,
+        weight=table.weight,
         rules=_rules(file, at, table),
         judge=_judge(file, at, table, folder),
     )

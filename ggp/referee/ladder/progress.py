@@ -3,12 +3,14 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ggp.protocol.errors import Problem
 from ggp.referee.ladder.standings import StandingLine
 from ggp.referee.ladder.tune import TuneState
+from ggp.referee.store.model import GAMES, Pair, PairResult, PoolGames
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Playing:
 
 @dataclass(slots=True)
 class Progress:
-    """The run so far. Games count when they are durable; `stored` are all of the ladder, `games` those of this run."""
+    """The run so far. Games count when they are durable; `stored`: of the ladder's pools, `games`: of this run."""
 
     ladder: str
     stored: int = 0
@@ -114,3 +116,93 @@ def _moment(text: str, now: datetime) -> datetime:
     if too_late:
         raise LimitError(f"--until {text} has passed: write a time to come", code="time-passed")
     return at
+
+
+class GameQuota:
+    """How many games a run may still begin, so that the pools of the ladder hold `target` games in the end.
+
+    Games of earlier runs count. Pairs that were withdrawn, or that a suspended bot could not play, do not: others are
+    played in their place. So are others in place of void games, until as many are void as were to be played: otherwise
+    a game that is always void would be played for ever.
+    """
+
+    def __init__(self, target: int | None) -> None:
+        self._target = target
+        self._counted = self._void = 0
+        self._out: dict[tuple[int, int], int] = {}  # pairs that are being played -> how many of their games are stored
+
+    def begin(self, held: Iterable[PoolGames], out: Iterable[Pair]) -> None:
+        """Count from what the store holds now. `out`: the open pairs that workers have."""
+        pools = list(held)
+        self._counted, self._void = sum(pool.counted for pool in pools), sum(pool.void for pool in pools)
+        self._out = {(pair.pool, pair.number): len(pair.played) for pair in out}
+
+    @property
+    def counted(self) -> int:
+        """The games of these pools that count."""
+        return self._counted
+
+    @property
+    def pairs(self) -> float:
+        """How many pairs may still begin."""
+        if self._target is None:
+            return math.inf
+        if self._void >= self._target:
+            return 0
+        coming = sum(GAMES - played for played in self._out.values())
+        return max(0, math.ceil((self._target - self._counted - coming) / GAMES))
+
+    def take(self, pair: Pair) -> None:
+        """Workers get this pair."""
+        self._out[pair.pool, pair.number] = len(pair.played)
+
+    def fix(self, result: PairResult) -> None:
+        """Count a pair that the store has taken."""
+        before = self._out.pop((result.pool, result.number), 0)
+        void = sum(game.void for game in result.meetings)
+        if not result.lost:
+            void += GAMES - sum(game.games + game.void for game in result.meetings)
+        self._counted += max(0, sum(game.games for game in result.meetings) - before)
+        self._void += void
+
+    @property
+    def reached(self) -> str:
+        """Why no more pairs begin, "" while some may."""
+        if self._target is None or self.pairs:
+            return ""
+        if self._counted >= self._target:
+            return f"{self._target} games were to be played, and are"
+        return (
+            f"{self._target} games were to be played: {self._counted} count, and {self._void} are void or could not be"
+            " played, which is too many (ggp ladder games --result void lists them)"
+        )
+
+
+# -- Which of several pools plays next.
+
+
+_OWED = 50.0  # pairs that a pool may be behind the others, at an average weight: it catches up with these and no more
+
+
+class PoolTurns:
+    """Takes turns among the pools of a ladder or lobby, in proportion to their weights.
+
+    The pool that has played the fewest pairs for its weight is the next. A pool that could not play for a while, or is
+    new, is owed a bounded number of pairs, so that it does not keep the others from playing when it comes.
+    """
+
+    def __init__(self, weights: Mapping[int, float], played: Mapping[int, float]) -> None:
+        """Args: by the row of a pool, its weight and the pairs that it has played or is playing."""
+        mean = math.fsum(weights.values()) / len(weights) if weights else 1.0
+        self._weights = {row: weight / mean for row, weight in weights.items()}
+        self._served = {row: played.get(row, 0) / weight for row, weight in self._weights.items()}
+
+    def order(self) -> list[int]:
+        """Return the rows of all pools, the one whose turn it is first; among equals, as the file has them."""
+        least = max(self._served.values(), default=0.0) - _OWED
+        self._served = {row: max(served, least) for row, served in self._served.items()}
+        return sorted(self._served, key=self._served.__getitem__)
+
+    def add(self, row: int, pairs: int = 1) -> None:
+        """Count pairs that this pool begins."""
+        self._served[row] += pairs / self._weights[row]

@@ -6,6 +6,7 @@ same keys and with the same random draws.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FrameType
@@ -15,8 +16,8 @@ from ggp.protocol.records import Record
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from ggp.referee.ladder.builds import suspend_unfit
 from ggp.referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
-from ggp.referee.ladder.progress import Progress, StopConditions
-from ggp.referee.ladder.schedule import PoolSchedule, pairs_each
+from ggp.referee.ladder.progress import GameQuota, PoolTurns, Progress, StopConditions
+from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.ladder.tracker import ProgressTracker
 from ggp.referee.ladder.tune import FaultWindow
@@ -103,6 +104,8 @@ class LadderRun:
         self._seen = seen
         self._read = read
         self._contests: dict[int, PoolSchedule] = {}
+        self._quota = GameQuota(limits.games)
+        self._turns = PoolTurns({}, {})
         self._unsaved = CommitBuffer(store)
         self._changed: Ladder | None = None  # the configuration that comes into force when the store takes it
         self._doubtful: list[UnplayablePair] = []  # whose program was changed: the configuration may say why
@@ -210,11 +213,13 @@ class LadderRun:
         """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
         rows = self.store.enrol(ladder)
         suspend_unfit(ladder, self.store, rows.values(), self._news.say)
-        games = self._limits.games
-        each = {} if games is None else {"limit": pairs_each(games, len(rows))}
-        contests = {
-            rows[pool.name]: PoolSchedule(ladder, pool, rows[pool.name], self.store, **each) for pool in ladder.pools
-        }
+        contests = {rows[pool.name]: PoolSchedule(ladder, pool, rows[pool.name], self.store) for pool in ladder.pools}
+        held = {row: self.store.pool_games(row) for row in contests}
+        out = [pair for pair, _ in self.under_way.pairs() if pair.pool in contests and contests[pair.pool].has(pair)]
+        began = Counter(pair.pool for pair in out)
+        played = {row: (games.counted + games.void) / GAMES + began[row] for row, games in held.items()}
+        self._quota.begin(held.values(), out)
+        self._turns = PoolTurns({row: contest.pool.weight for row, contest in contests.items()}, played)
         self._news.begin(contests)
         self.ladder, self._contests = ladder, contests
         if self._control:
@@ -278,15 +283,19 @@ class LadderRun:
         return chunk
 
     def _chunk(self) -> list[Batch]:
-        """Pairs of the pool that has come least far; more of them when matches are short."""
-        most, share = max(1, self._pool.size // GAMES), 2 * self._pool.jobs
-        for contest in sorted(self._contests.values(), key=lambda contest: contest.next):
-            pairs = max(1, min(most, contest.ready(most * share) // share))
+        """Pairs of the pool whose turn it is, or else of the next one that has some; more when matches are short."""
+        left, share = self._quota.pairs, 2 * self._pool.jobs
+        most = max(1, self._pool.size // GAMES)
+        for row in self._turns.order() if left else ():
+            contest = self._contests[row]
+            pairs = max(1, min(most, contest.ready(int(min(most * share, left))) // share))
             chunk: list[Batch] = []
             while len(chunk) < pairs and (pair := contest.take()) is not None:
                 if pair not in self.under_way:
                     work = self.under_way.begin(pair, contest.pool, contest.starts(pair), self.ladder.budgets)
                     chunk.append(work)
+                    self._quota.take(pair)
+                    self._turns.add(row)
             if chunk:
                 return chunk
         return []
@@ -387,6 +396,7 @@ class LadderRun:
         for result in saved:
             if contest := self._contests.get(result.pool):
                 contest.fix(result)
+                self._quota.fix(result)
             self._news.counted(result)
         return not self._unsaved
 
@@ -409,16 +419,22 @@ class LadderRun:
         """Return why nothing is left to play, or "" while that is not known for certain."""
         if self._news.enough:
             return self._news.enough
+        if reached := self._quota.reached:
+            return reached if self.progress.games else f"{reached}{self._how_to_play_more}"
         if self._away:  # the pairs that are due may not have been stored
             return ""
-        try:
-            reasons = {contest.pool.name: contest.over for contest in self._contests.values()}
-        except StoreError as error:
-            self._refuse(error)
-            return ""
+        reasons = {contest.pool.name: contest.schedule.finished for contest in self._contests.values()}
         if not self._unsaved:
             self._unsaved.accepted()
         if not all(reasons.values()):
             return ""
         several = len(reasons) > 1
         return "; ".join(f"{name}: {why}" if several else why for name, why in reasons.items())
+
+    @property
+    def _how_to_play_more(self) -> str:
+        """What to do if the games that --games asked for were all played before this run."""
+        asked, counted = self._limits.games or 0, self._quota.counted
+        if counted < asked:
+            return ""
+        return f" (--games counts those of earlier runs: --games {counted + asked} plays {asked} more)"

@@ -5,9 +5,7 @@ bots that are entered at that moment. So workers do not wait for results, and a 
 continues with the same pairs, whatever the order of the results and the moment of the interruption.
 """
 
-import contextlib
 import heapq
-import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,13 +28,13 @@ from ggp.referee.store.model import (
     Format,
     FormatKind,
     Ladder,
+    LostReason,
     Pair,
     Pairing,
     PairResult,
     Pool,
     PoolEntry,
     PoolPast,
-    StoreError,
 )
 from ggp.referee.store.store import Store
 
@@ -58,7 +56,8 @@ class Schedule:
         self._lag = 1 if format.kind is FormatKind.SWISS else 2
         self.batches, self._issued = past.batches, past.issued
         self._tally, self._tallied = ResultsTable(past.settled), max(0, past.batches - 2)  # of the batches below
-        self._met, self._lost = PairCounts(past.met), PairCounts(past.withdrawn)
+        self._met, self._lost = PairCounts(past.met), PairCounts(past.lost)
+        self._lost_rounds = set(past.lost_rounds)  # of a Swiss tournament
         self._results: defaultdict[int, list[PairResult]] = defaultdict(list)  # by batch, from `_tallied` on
         self._open: dict[int, Pair] = {}  # issued by the store and not fixed, by number
         self._waiting: list[int] = []  # a heap of the open ones that are to be played; some are no longer open
@@ -142,8 +141,8 @@ class Schedule:
         if not self._close(result.number):
             if self._withdrawn.pop(result.number, None) is None:
                 return
-            if result.points is not None:  # it was being played when it was withdrawn
-                self._lost.add(result.first, result.second, -1)
+            if result.points is not None and self._format.kind is not FormatKind.SWISS:
+                self._lost.add(result.first, result.second, -1)  # it was being played when it was withdrawn
         if result.batch < self._tallied:
             self._tally.add(result.meetings)
             self._late += 1
@@ -154,6 +153,10 @@ class Schedule:
             self._test.offer_result(result)
         if self.tune and self.tune.concerns(result.first, result.second):
             self.tune.offer_result(result)
+
+    def is_open(self, pair: Pair) -> bool:
+        """Return whether the pair is to be played, or is being played."""
+        return pair.number in self._open
 
     def rollback(self) -> None:
         """What was issued and not fixed will be issued again, in order."""
@@ -220,19 +223,38 @@ class Schedule:
         for pair in [pair for pair in pairs if not {pair.first, pair.second} <= self._present]:
             self._close(pair.number)
             self._withdrawn[pair.number] = pair
-            self._lost.add(pair.first, pair.second)
+            if self._format.kind is not FormatKind.SWISS:  # there a whole round is lost, or none of it
+                self._lost.add(pair.first, pair.second)
             if self._test and self._test.concerns(pair.first, pair.second):
                 self._test.offer(pair.number, None)
             if self.tune and self.tune.concerns(pair.first, pair.second):
-                self.tune.offer(pair.number, None)
+                self.tune.lose(pair.number)
 
     def _fold(self, last: int) -> None:
         """Count the results of the batches up to `last`."""
         for batch in range(self._tallied, last + 1):
-            for result in self._results.pop(batch, ()):
+            results = self._results.pop(batch, [])
+            for result in results:
                 self._tally.add(result.meetings)
+            if self._format.kind is FormatKind.SWISS:
+                self._fold_round(batch, results)
+            else:  # the store says which pairs were withdrawn; a suspension counts with the results of its batch
+                for result in results:
+                    if result.lost is LostReason.SUSPENDED:
+                        self._lost.add(result.first, result.second)
             del self._unfixed[batch]
         self._tallied = max(self._tallied, last + 1)
+
+    def _fold_round(self, number: int, results: Sequence[PairResult]) -> None:
+        """Have a round played again, with the bots that are there now, if not one of its pairs was played."""
+        withdrawn = [pair for pair in self._withdrawn.values() if pair.batch == number]
+        played = any(result.meetings or not result.lost for result in results)
+        if played or number in self._lost_rounds or not (results or withdrawn):
+            return
+        self._lost_rounds.add(number)
+        lost: list[Pair | PairResult] = [*results, *withdrawn]
+        for pair in lost:
+            self._lost.add(pair.first, pair.second)
 
     def _remember(self, result: PairResult) -> None:
         if self._format.kind in TESTED:
@@ -329,13 +351,16 @@ class Schedule:
         A bye is as good as winning all games of a round. Who joined late missed rounds, too: no more of them count as
         byes than one in as many rounds as there are bots. A game that does not count is half a point to either.
         """
-        if self.batches >= self._format.rounds:
+        rounds = self.batches - len(self._lost_rounds)
+        if rounds >= self._format.rounds:
             return [], f"all {self._format.rounds} rounds are played"
         ids, each = self._here, max(1, self._format.pairs)
         met, issued = self._met.table(ids)
+        lost, lost_each = self._lost.table(ids)
+        met, issued = met - lost, issued - lost_each
         games, points = self._tally.totals(ids)
-        missed = np.maximum(0, self.batches - issued // each)
-        byes = np.minimum(missed, -(-self.batches // len(ids)))
+        missed = np.maximum(0, rounds - issued // each)
+        byes = np.minimum(missed, -(-rounds // len(ids)))
         points = points + (GAMES * issued - games) / 2 + GAMES * each * byes
         versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
         chance = random_for(self._seed, self._name, self.batches)
@@ -372,15 +397,12 @@ class Schedule:
 
 
 class PoolSchedule:
-    """The pairs of a pool that are to be played next. `limit`: when so many are over, all others are left for later;
-    those that a bot could not play, and was suspended for, do not count."""
+    """The pairs of a pool that are to be played next."""
 
-    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store, limit: float = math.inf) -> None:
+    def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store) -> None:
         self.pool = pool
         self.row = row  # of the pool in the store
         self.model = ladder.model
-        self._limit = limit
-        self._unplayable = 0 if limit == math.inf else store.unplayable(row)
         self._store = store
         self._ready: deque[Pair] = deque()
         seats = store.seats(row)
@@ -389,45 +411,28 @@ class PoolSchedule:
         self._tuned = TunedBots(ladder.template, plan) if ladder.template and plan else None
         past = store.past(row, ladder.format.kind)
         self.schedule = Schedule(ladder.format, pool.key, ladder.seed, seats, past, ladder.model)
-        self._next = min((pair.number for pair, result in past.recent if result is None), default=past.issued)
-
-    @property
-    def limit(self) -> float:
-        """Pairs of this number and above are not played."""
-        return self._limit + self._unplayable
-
-    @property
-    def next(self) -> int:
-        """The number of the pair that comes next: pools that play side by side take turns by it."""
-        return self._ready[0].number if self._ready else self._next
 
     def ready(self, pairs: int) -> int:
-        """How many of so many pairs may be played now; batches that are due are made and stored first.
+        """Return how many of so many pairs may be played now. Makes and stores the batches that are due first.
 
-        Raises StoreError.
+        Raises:
+            StoreError: The store does not take a batch.
         """
-        while len(self._ready) < pairs and self._next < self.limit:
+        while len(self._ready) < pairs:
             pair = self.schedule.issue()
             if pair is None and not self._make_batch():
                 break
             if pair is not None:
-                self._next = pair.number + 1
                 self._ready.append(pair)
-        return sum(pair.number < self.limit for pair in self._ready)
+        return min(pairs, len(self._ready))
+
+    def has(self, pair: Pair) -> bool:
+        """Return whether this pair is still to be played here."""
+        return self.schedule.is_open(pair)
 
     def take(self) -> Pair | None:
-        """The next of those that are ready."""
-        return self._ready.popleft() if self._ready and self._ready[0].number < self.limit else None
-
-    @property
-    def over(self) -> str:
-        """Why there is nothing to play. Raises StoreError."""
-        if self._next < self.limit:
-            return self.schedule.finished
-        wanted, counted = GAMES * int(self._limit), self._store.counted(self.row)
-        if counted >= wanted:
-            return f"{wanted} games were to be played, and are"
-        return f"{wanted} games were to be played: {counted} count, the others could not be played or are void"
+        """Return the next of those that are ready."""
+        return self._ready.popleft() if self._ready else None
 
     @property
     def deserted(self) -> bool:
@@ -460,9 +465,6 @@ class PoolSchedule:
     def fix(self, result: PairResult) -> None:
         """The store has it."""
         self.schedule.fix(result)
-        if result.points is None and self._limit < math.inf:
-            with contextlib.suppress(StoreError):  # the next one counts it, too
-                self._unplayable = self._store.unplayable(self.row)
 
     def _make_batch(self) -> bool:
         number = self.schedule.batches
@@ -472,11 +474,6 @@ class PoolSchedule:
             return False
         self.schedule.add(self._store.issue(self.row, number, pairings))
         return True
-
-
-def pairs_each(games: int, pools: int) -> int:
-    """How many pairs a pool plays if there are to be so many games in all."""
-    return math.ceil(games / GAMES / pools)
 
 
 def _starts(ladder: Ladder, pool: Pool, seats: Sequence[PoolEntry]) -> dict[int, BotSpec]:

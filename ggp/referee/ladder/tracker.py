@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Playing, Progress, StopConditions
@@ -56,7 +56,7 @@ class ProgressTracker:
             if verdict := contest.schedule.verdict:
                 self._judged(contest.pool.name, verdict)
         self._errors = {row: [] for row in contests}
-        self._recount()
+        self._recount(contests)
         self._rated = 0.0
 
     def say(self, text: str) -> None:
@@ -141,7 +141,7 @@ class ProgressTracker:
         self._tuned(contests)
         progress.left = None
         self._rate(contests)
-        self._recount()
+        self._recount(contests)
         seen(progress)
 
     def _pace(self, now: float) -> None:
@@ -200,11 +200,10 @@ class ProgressTracker:
                 self._store.note("verdict", f"{pool}: {line}")
                 self._undecided.remove(pool)
 
-    def _recount(self) -> None:
-        try:
-            self._progress.stored = self._store.totals().games
-        except StoreError:
-            return
+    def _recount(self, pools: Iterable[int]) -> None:
+        """Take the games of these pools from the store: those of pools that left the file do not count for --games."""
+        with contextlib.suppress(StoreError):
+            self._progress.stored = sum(self._store.counted(row) for row in pools)
 
     def _judge_limits(self) -> None:
         """Whether it is time to begin nothing more."""

@@ -160,7 +160,10 @@ class PoolTune(Tuning):
         return {first, second} == {self.plus, self.minus}
 
     def offer_result(self, result: PairResult) -> None:
-        """As `offer`. A forfeit is a loss; a pair with a game that is void or was not played says nothing."""
+        """As `offer`. A forfeit is a loss; a pair with a void game says nothing; a lost pair is replaced by another."""
+        if result.lost:
+            self.lose(result.number)
+            return
         points = result.points if result.first == self.plus or result.points is None else 2 - result.points
         self.offer(result.number, None if points is None else 2 * points - 2)
 

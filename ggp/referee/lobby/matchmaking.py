@@ -4,6 +4,7 @@ The choice of pairs runs in the store's thread. Unlike a ladder's schedule it wa
 each at most once, and never two bots of one owner.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from time import monotonic, thread_time
 import numpy as np
 
 from ggp.referee.ladder.pairing import Field, PairCounts, draw_batch, random_for
+from ggp.referee.ladder.progress import PoolTurns
 from ggp.referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from ggp.referee.lobby.game import RunningPairs
 from ggp.referee.lobby.limits import Frequency
@@ -61,11 +63,11 @@ class Matchmaker(OpenPairs):
     def fix(self, result: PairResult) -> None:
         self._tally.add(result.meetings)
 
-    def pair(self, present: Mapping[int, str]) -> list[Pair]:
-        """New pairs of these versions (whose owners are the values), durable. Raises StoreError."""
+    def pair(self, present: Mapping[int, str], most: int = AT_ONCE) -> list[Pair]:
+        """Make up to `most` new pairs of these versions (whose owners are the values), durable. Raises StoreError."""
         chance = random_for(self._ladder.seed, self.pool.key, self._batch)
         some = chance.sample(sorted(present), min(AT_ONCE, len(present)))
-        pairings = self._draw({id: present[id] for id in sorted(some)}, chance)
+        pairings = self._draw({id: present[id] for id in sorted(some)}, most, chance)
         if not pairings:
             return []
         pairs = self._store.issue(self.row, None if self.front else self._batch, pairings, self.front)
@@ -74,7 +76,7 @@ class Matchmaker(OpenPairs):
             self._met.add(pair.first, pair.second)
         return pairs
 
-    def _draw(self, present: Mapping[int, str], chance: Random) -> list[Pairing]:
+    def _draw(self, present: Mapping[int, str], most: int, chance: Random) -> list[Pairing]:
         if len(set(present.values())) < 2:
             return []
         ids = list(present)
@@ -89,7 +91,7 @@ class Matchmaker(OpenPairs):
         met = self._with_often(met, list(present.values()))
         field = Field(seats, elo, error, self._tally.totals(ids)[0] // GAMES, issued, met)
         drawn, taken = [], set[int]()
-        for one in draw_batch(field, len(ids) // 2, 0.0, chance):
+        for one in draw_batch(field, min(most, len(ids) // 2), 0.0, chance):
             if not {one.first, one.second} & taken:  # with few owners a bot may be drawn twice
                 drawn.append(one)
                 self._frequency.add(present[one.first], present[one.second], monotonic())
@@ -155,11 +157,16 @@ class Matchmaker(OpenPairs):
 
 
 class Rated:
-    """Starts rated pairs among the idle bots of every pool; one of the `makers` for each pool."""
+    """Starts rated pairs among the idle bots of every pool; one of the `makers` for each pool.
+
+    Pools take turns by their weights: a bot that plays in several pools is given to the pool whose turn it is among
+    those that have an opponent for it. The turns begin anew with each run.
+    """
 
     def __init__(self, makers: Sequence[Matchmaker], running: RunningPairs, writer: StoreWriter) -> None:
         self.makers = makers
         self._running, self._writer = running, writer
+        self._turns = PoolTurns({maker.row: maker.pool.weight for maker in makers}, {})
 
     def has_opponent(self, bot: ConnectedBot) -> bool:
         """Whether a possible rated opponent is connected, idle or not."""
@@ -172,25 +179,47 @@ class Rated:
 
     async def pair_idle(self, held: Collection[ConnectedBot] = ()) -> None:
         """Start rated pairs of all idle bots that are not `held`. Raises StoreError."""
-        running = self._running
-        for maker in sorted(self.makers, key=lambda one: len(one.open)):
-            if maker.front:
+        left = {maker.row: maker for maker in self.makers}
+        exchanged = set[int]()
+        while left and self._running.room_left():
+            row = next(row for row in self._turns.order() if row in left)
+            maker = left[row]
+            if maker.front and row not in exchanged:
+                exchanged.add(row)
                 await self._exchange(maker, self._present(maker, held))
-            while running.room_left():
-                present = self._present(maker, held)
-                for pair in [one for one in maker.open.values() if {one.first, one.second} <= present.keys()]:
-                    if {pair.first, pair.second} <= present.keys() and running.room_left():
-                        running.start(maker, pair, (present.pop(pair.first), present.pop(pair.second)))
-                if len(present) < 2 or not running.room_left():
-                    break
-                owners = {id: bot.identity.owner for id, bot in present.items()}
-                made = await self._writer.work(lambda maker=maker, owners=owners: maker.pair(owners))  # type: ignore[misc]
-                maker.open |= {pair.id: pair for pair in made}
-                if len(set(owners.values())) > 1:
-                    for bot in present.values():  # a rated game was offered: it may be challenged again
-                        bot.challenged = False
-                if not made:
-                    break
+            share = maker.pool.weight / math.fsum(one.pool.weight for one in left.values())
+            if not await self._pair_in(maker, share, held):
+                del left[row]
+
+    async def _pair_in(self, maker: Matchmaker, share: float, held: Collection[ConnectedBot]) -> bool:
+        """Start open pairs of one pool and new ones. Returns whether any was started. Raises StoreError.
+
+        `share`: the part of the idle bots that new pairs may take, so that some are left for the other pools; one pair
+        is always allowed.
+        """
+        present = self._present(maker, held)
+        started = self._start_open(maker, present)
+        if len(present) < 2 or not self._running.room_left():
+            return started
+        owners = {id: bot.identity.owner for id, bot in present.items()}
+        most = max(1, math.ceil(len(present) // 2 * share))
+        made = await self._writer.work(lambda: maker.pair(owners, most))
+        maker.open |= {pair.id: pair for pair in made}
+        if len(set(owners.values())) > 1:
+            for bot in present.values():  # a rated game was offered: it may be challenged again
+                bot.challenged = False
+        return self._start_open(maker, self._present(maker, held)) or started
+
+    def _start_open(self, maker: Matchmaker, present: dict[int, ConnectedBot]) -> bool:
+        """Start the open pairs of bots that are present, which are no longer present then. Returns whether any was."""
+        ready = [pair for pair in maker.open.values() if {pair.first, pair.second} <= present.keys()]
+        started = False
+        for pair in ready:
+            if {pair.first, pair.second} <= present.keys() and self._running.room_left():
+                self._running.start(maker, pair, (present.pop(pair.first), present.pop(pair.second)))
+                self._turns.add(maker.row)
+                started = True
+        return started
 
     async def _exchange(self, maker: Matchmaker, present: Mapping[int, ConnectedBot]) -> None:
         """Have the open pairs between bots that are here, and no others. Raises StoreError."""

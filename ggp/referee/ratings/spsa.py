@@ -73,12 +73,13 @@ class TunePlan:
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
 
     def reach(self, turn: int) -> Values:
-        """c_k of each parameter; `turn` is k, from 0."""
-        grown: float = (self.length / (turn + 1)) ** self.gamma
+        """c_k of each parameter; `turn` is k, from 0. Turns beyond the length are as the last one."""
+        grown: float = (self.length / (min(turn, self.length - 1) + 1)) ** self.gamma
         return tuple(one.step * grown for one in self.parameters)
 
     def gain(self, turn: int) -> float:
-        """a_k / c_k², the same for all parameters."""
+        """a_k / c_k², the same for all parameters. Turns beyond the length are as the last one."""
+        turn = min(turn, self.length - 1)
         offset = self.stability * self.length
         shrunk: float = ((offset + self.length) / (offset + turn + 1)) ** self.alpha
         grown: float = ((turn + 1) / self.length) ** (2 * self.gamma)
@@ -183,11 +184,19 @@ class Tuning:
         self._places: dict[int, int] = {}
         self._probes: list[Probe] = []
         self._results: dict[int, float | None] = {}  # by the number of the pair
+        self._lost: set[int] = set()  # numbers of pairs in whose place others are played
         self.history: list[tuple[int, Values]] = [(0, plan.start)]  # iterations, and the mean of the chains after them
 
     def offer(self, number: int, result: float | None) -> None:
         """Of a pair: games won less games lost by its first set. None: it says nothing, and moves nothing."""
         self._results[number] = result
+        self._lost.discard(number)
+
+    def lose(self, number: int) -> None:
+        """Have another iteration played in place of this pair, which was withdrawn."""
+        if number not in self._results:
+            self._results[number] = None
+            self._lost.add(number)
 
     def add(self, numbers: Iterable[int]) -> None:
         """Pairs that were issued, in order. All results before the last batch must have been offered."""
@@ -206,8 +215,8 @@ class Tuning:
 
     def next_size(self) -> int:
         """How many pairs the next batch has; 0: all were issued."""
-        issued = len(self._numbers)
-        return min(self.plan.iterations - issued, self.plan.batch - issued % self.plan.batch)
+        issued, wanted = len(self._numbers), self.plan.iterations + len(self._lost)
+        return min(wanted - issued, self.plan.batch - issued % self.plan.batch)
 
     @property
     def issued(self) -> int:
@@ -217,12 +226,12 @@ class Tuning:
     @property
     def known(self) -> int:
         """Iterations whose result is known."""
-        return len(self._results)
+        return len(self._results) - len(self._lost)
 
     @property
     def silent(self) -> int:
         """Iterations without a result: they moved nothing."""
-        return sum(result is None for result in self._results.values())
+        return sum(result is None for result in self._results.values()) - len(self._lost)
 
     @property
     def finished(self) -> bool:

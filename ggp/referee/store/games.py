@@ -50,6 +50,7 @@ from ggp.referee.store.model import (
     ChallengeRow,
     FinishedGame,
     FormatKind,
+    LostReason,
     Pair,
     Pairing,
     PairResult,
@@ -110,7 +111,11 @@ def add(
         if one.who not in (None, NO_CULPRIT):
             suspend(connection, one.who, one.reason, there[one.pair.id].pool, one.pair.batch)
     _suspend_for_voids(connection, [(row, there[one.pair.id].batch) for row, one in new])
-    results = [_pair_result(there[id], points_of(ended[id]), ended[id]) for id in over]
+    blamed = {id for id, one in given_up.items() if one.who not in (None, NO_CULPRIT)}
+    results = [
+        _pair_result(there[id], points_of(ended[id]), ended[id], LostReason.SUSPENDED if id in blamed else None)
+        for id in over
+    ]
     return sorted(results, key=lambda one: (one.pool, one.number))
 
 
@@ -294,6 +299,7 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
     recent = [(_pair(row), result) for row, result in _with_results(connection, these)]
     with _many_values():
         settled, met = _settled(connection, pool, _recent_counts(connection, these))
+    rounds = _lost_rounds(connection, pool) if kind is FormatKind.SWISS else None
     return PoolPast(
         batches=batches,
         issued=issued,
@@ -301,9 +307,8 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
         recent=tuple(recent),
         met=met,
         results=tuple(_all_results(connection, pool)) if kind in TESTED else (),
-        withdrawn={}
-        if kind in (FormatKind.LADDER, FormatKind.SWISS)
-        else _withdrawn(connection, pool),  # a look at every pair
+        lost={} if kind is FormatKind.LADDER else _lost_pairs(connection, pool, batches, rounds),
+        lost_rounds=rounds or frozenset(),
     )
 
 
@@ -394,10 +399,25 @@ def _all_results(connection: Connection, pool: int) -> Iterator[PairResult]:
         after = page[-1][0].number
 
 
-def _withdrawn(connection: Connection, pool: int) -> dict[tuple[int, int], int]:
-    """How many pairs of any two were, (lower id, higher id)."""
-    columns = (pairs.c.first, pairs.c.second, func.count())
-    query = select(*columns).where(pairs.c.pool == pool, pairs.c.state == WITHDRAWN)
+def _lost_rounds(connection: Connection, pool: int) -> frozenset[int]:
+    """Return the batches of which every pair is lost and no game was played."""
+    played = func.count(case((or_(~_is_lost(), pairs.c.done != 0), 1)))
+    query = select(pairs.c.batch).where(pairs.c.pool == pool).group_by(pairs.c.batch).having(played == 0)
+    return frozenset(connection.execute(query).scalars())
+
+
+def _lost_pairs(
+    connection: Connection, pool: int, batches: int, rounds: frozenset[int] | None
+) -> dict[tuple[int, int], int]:
+    """Return how many pairs of any two versions, (lower id, higher id), are lost, as PoolPast says.
+
+    `rounds`: the lost rounds of a Swiss tournament, None for any other format. This looks at every pair of the pool.
+    """
+    if rounds is None:
+        these = and_(_is_lost(), or_(pairs.c.state == WITHDRAWN, pairs.c.batch < batches - 2))
+    else:
+        these = and_(_is_lost(), pairs.c.batch.in_(sorted(rounds)))
+    query = select(pairs.c.first, pairs.c.second, func.count()).where(pairs.c.pool == pool, these)
     found: dict[tuple[int, int], int] = defaultdict(int)
     for first, second, number in connection.execute(query.group_by(pairs.c.first, pairs.c.second)):
         found[min(first, second), max(first, second)] += number
@@ -412,7 +432,9 @@ def _with_results(
     rows = connection.execute(chosen).all()
     ids = chosen.with_only_columns(pairs.c.id).scalar_subquery()
     ended = _by_pair(connection.execute(_ENDED.where(games.c.pair.in_(ids))))
-    return [(row, None if row.state == ISSUED else _pair_result(row, row.points, ended[row.id])) for row in rows]
+    return [
+        (row, None if row.state == ISSUED else _pair_result(row, row.points, ended[row.id], _lost(row))) for row in rows
+    ]
 
 
 def _by_pair(rows: Iterable[Row[Any]]) -> dict[int, list[StoredEnding]]:
@@ -423,16 +445,29 @@ def _by_pair(rows: Iterable[Row[Any]]) -> dict[int, list[StoredEnding]]:
     return ended
 
 
-def _pair_result(row: Row[Any], points: float | None, ended: list[StoredEnding]) -> PairResult:
+def _pair_result(row: Row[Any], points: float | None, ended: list[StoredEnding], lost: LostReason | None) -> PairResult:
     met = meetings_of(row.first, row.second, ended)
-    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool)
+    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool, lost)
+
+
+def _is_lost() -> ColumnElement[bool]:
+    """Return the condition for pairs that were withdrawn, or that a bot could not play and was suspended for."""
+    blamed = and_(pairs.c.state == UNPLAYABLE, pairs.c.culprit > NO_CULPRIT)
+    return or_(pairs.c.state == WITHDRAWN, blamed)
+
+
+def _lost(row: Row[Any]) -> LostReason | None:
+    """Return why a stored pair was not played, None if it was, is open, or was given up for the engine."""
+    if row.state == WITHDRAWN:
+        return LostReason.WITHDRAWN
+    return LostReason.SUSPENDED if row.state == UNPLAYABLE and row.culprit > NO_CULPRIT else None
 
 
 def _as_first(result: PairResult, one: int) -> PairResult:
     if result.first == one:
         return result
     points = None if result.points is None else 2 - result.points
-    return PairResult(result.number, result.batch, result.second, result.first, points, result.meetings, result.pool)
+    return replace(result, first=result.second, second=result.first, points=points)
 
 
 def _settled(

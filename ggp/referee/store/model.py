@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from functools import cached_property
 
 from ggp.protocol.errors import Problem
@@ -69,6 +69,7 @@ class Pool:
     rules: tuple[AdjudicationRule, ...] = ()  # by which its games may end early
     judge: BotSpec | None = None  # who says what the rules are about, in place of both bots
     seats: bool = False  # whether people may play in the unrated pool beside it
+    weight: float = 1.0  # its share of the games, relative to the other pools of the file
 
     @cached_property
     def key(self) -> str:
@@ -184,12 +185,20 @@ class PairScore:
         return self.wins + self.ties + self.losses + self.forfeit_wins + self.forfeit_losses
 
 
+class LostReason(Enum):
+    """Why a pair was issued and never played."""
+
+    WITHDRAWN = auto()  # a bot left the pool or was replaced
+    SUSPENDED = auto()  # a bot could not play it, and was suspended for that
+
+
 @dataclass(frozen=True, slots=True)
 class PairResult:
     """A finished pair: the points of `first` in both games, 0 to 2 in halves, and what each game adds to meetings.
 
     `points` is None for a pair that does not count: a game of it is void or could not be played. `pool` is the store's
-    id, 0 for a pair of the schedule.
+    id, 0 for a pair of the schedule. `lost` says why the pair was not played although nothing was wrong with the
+    engine; no count of pairs or games may contain it.
     """
 
     number: int
@@ -199,6 +208,15 @@ class PairResult:
     points: float | None
     meetings: tuple[PairScore, ...] = ()
     pool: int = 0
+    lost: LostReason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolGames:
+    """How many games a pool holds: those that count, and those that ended void or were given up for the engine."""
+
+    counted: int = 0
+    void: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +244,10 @@ class PoolPast:
     """What the store holds of a pool, as a schedule begins from it. Batches are numbered from 0.
 
     `settled`: meetings of the batches below `batches` - 2; `recent`: the pairs of the last two batches, with their
-    results as far as they have any. `met`: pairs issued per (lower id, higher id); `withdrawn`: of these, as far
-    as they were withdrawn (not needed of a ladder or swiss). `results`: of a test, all, in order.
+    results as far as they have any. `met`: pairs issued per (lower id, higher id); `lost`: how many of these were
+    withdrawn, or were issued before the last two batches and could not be played by a bot that was suspended (a ladder
+    needs none of them, a Swiss tournament those of `lost_rounds` alone). `lost_rounds`: batches of a Swiss tournament
+    of which no pair was played, because all are lost. `results`: of a test or a tune, all, in order.
     """
 
     batches: int = 0
@@ -236,7 +256,8 @@ class PoolPast:
     recent: tuple[tuple[Pair, PairResult | None], ...] = ()
     met: Mapping[tuple[int, int], int] = field(default_factory=dict)
     results: tuple[PairResult, ...] = ()
-    withdrawn: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    lost: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    lost_rounds: frozenset[int] = frozenset()
 
 
 # -- What the store takes and returns: games, pools, fits, totals, events.

@@ -18,7 +18,7 @@ from ggp.referee.store import entries, fronts
 from ggp.referee.store import games as played
 from ggp.referee.store.audit import Findings, Progress, rebuild
 from ggp.referee.store.bulk import execute_many
-from ggp.referee.store.counts import SCORE_COLUMNS
+from ggp.referee.store.counts import COLUMNS, SCORE_COLUMNS
 from ggp.referee.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
 from ggp.referee.store.model import (
     GAMES,
@@ -29,6 +29,7 @@ from ggp.referee.store.model import (
     Locked,
     MisfitRow,
     PairResult,
+    PoolGames,
     PoolRow,
     StoredFit,
     StoreError,
@@ -49,6 +50,7 @@ from ggp.referee.store.schema import (
     ratings,
     records,
     scores,
+    tallies,
     versions,
 )
 
@@ -258,10 +260,19 @@ def counted(connection: Connection, pool: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def unplayable(connection: Connection, pool: int) -> int:
-    """The number of pairs of a pool that a bot could not play, which was suspended for it."""
-    theirs = and_(pairs.c.pool == pool, pairs.c.state == UNPLAYABLE, pairs.c.culprit > NO_CULPRIT)
-    return int(connection.execute(select(func.count()).select_from(pairs).where(theirs)).scalar_one())
+def pool_games(connection: Connection, pool: int) -> PoolGames:
+    """Return how many games of a pool count, and how many are void or were given up.
+
+    Neither contains games of withdrawn pairs, nor of pairs that a bot could not play and was suspended for.
+    """
+    sums = (func.coalesce(func.sum(tallies.c[name]), 0) for name in COLUMNS)
+    row = connection.execute(select(*sums).where(tallies.c.pool == pool)).one()
+    ended = {name: int(number) for name, number in zip(COLUMNS, row, strict=True)}
+    missing = case((pairs.c.done == 0, GAMES), else_=1)  # a pair with both games is not unplayable
+    theirs = and_(pairs.c.pool == pool, pairs.c.state == UNPLAYABLE, pairs.c.culprit <= NO_CULPRIT)
+    given_up = connection.execute(select(func.coalesce(func.sum(missing), 0)).where(theirs)).scalar_one()
+    void = ended.pop("void")
+    return PoolGames(counted=sum(ended.values()), void=void + int(given_up))
 
 
 def score_counts(connection: Connection, pool: int) -> dict[int, tuple[int, ...]]:
@@ -465,7 +476,7 @@ class Store:
     totals = _reading(totals)
     scores = _reading(score_counts)
     counted = _reading(counted)
-    unplayable = _reading(unplayable)
+    pool_games = _reading(pool_games)
     save_fit = _writing(save_fit)
     fit = _reading(load_fit)
 

@@ -114,6 +114,52 @@ def test_games_that_suspended_bots_could_not_play_do_not_count(tmp_path: Path, j
     check_whole(file)
 
 
+def test_pairs_that_were_withdrawn_are_no_games(tmp_path: Path) -> None:
+    """The daily loop of an author: play, edit the bot, play on. The second version gets its games at once."""
+    file = write_ladder(tmp_path, "random", "greedy:playouts=1")
+    assert run(file, "--games", "4")["stored"] == 4
+    write_ladder(tmp_path, "random", "greedy:playouts=2")
+    more = run(file, "--games", "8")
+    assert (more["stored"], more["games"], more["finished"]) == (8, 4, "8 games were to be played, and are")
+    write_ladder(tmp_path, "random", "greedy:playouts=1")  # the old version comes back
+    again = run(file, "--games", "12")
+    assert (again["stored"], again["games"]) == (12, 4)
+    nothing = run(file, "--games", "12")
+    assert nothing["games"] == 0 and "--games 24 plays 12 more" in str(nothing["finished"])
+    check_whole(file)
+
+
+def test_games_are_those_of_the_pools_in_the_file(tmp_path: Path) -> None:
+    """Another time control is another pool: the games of the old one are kept, and do not count for --games."""
+    file = write_ladder(tmp_path, "random", "greedy:playouts=1")
+    run(file, "--games", "6")
+    write_ladder(tmp_path, "random", "greedy:playouts=1", head=HEAD.replace('"none"', '"60"'))
+    answer = run(file, "--games", "6")
+    assert (answer["stored"], answer["games"]) == (6, 6)
+    with open_store(file) as store:
+        assert store.totals().games == 12
+
+
+def test_a_pool_that_has_ended_leaves_its_games_to_the_others(tmp_path: Path) -> None:
+    """One of the two bots of the second pool does not start, so the first pool plays all."""
+    other = HEAD.replace("seed = 7\n", "").replace("main", "lonely").replace("size=3", "size=5")
+    bots = ("random", 'command = "greedy"\npools = ["main"]', 'command = "false"\npools = ["lonely"]')
+    file = write_ladder(tmp_path, *bots, head=f"{HEAD}{other}")
+    answer = run(file, "--games", "10")
+    assert answer["stored"] == 10 and answer["finished"] == "10 games were to be played, and are"
+
+
+def test_pools_share_the_games_by_their_weights(tmp_path: Path) -> None:
+    """Stopped and resumed, too: what counts is what the store holds."""
+    pools = "".join(f'[pool.p{size}]\ngame = "yugo,size={size}"\ncontrol = "none"\n' for size in (3, 4, 5))
+    file = write_ladder(tmp_path, "random", "random:seed=3", head=f"seed = 7\n{pools}weight = 2\n")
+    for games in (10, 44, 80):
+        run(file, "--games", str(games))
+    with open_store(file) as store:
+        assert {pool.name: store.counted(pool.id) for pool in store.pools()} == {"p3": 20, "p4": 20, "p5": 40}
+    check_whole(file)
+
+
 def test_a_bot_that_does_not_start_is_suspended_and_the_others_play_on(tmp_path: Path) -> None:
     file = write_ladder(tmp_path, *BOTS, "chaos:fault=crash,when=start")
     answer = run(file, "--games", "200")

@@ -1,5 +1,6 @@
 """Schedules: the same pairs however a run is disturbed; who joins, leaves or cannot be started; when it is over."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.referee.ladder.schedule import Schedule
+from ggp.referee.ratings.spsa import Parameter, TunePlan
 from ggp.referee.store.model import Format, FormatKind, Pairing, PairResult, PoolEntry, PoolPast
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run, seats_of, strengths
 
@@ -243,7 +245,7 @@ def test_a_round_robin_plays_again_what_was_withdrawn() -> None:
     store.enter(seats_of(4))
     schedule = run(store, 1000)
     past = store.past()
-    assert {two: met - past.withdrawn.get(two, 0) for two, met in past.met.items()} == dict.fromkeys(past.met, 2)
+    assert {two: met - past.lost.get(two, 0) for two, met in past.met.items()} == dict.fromkeys(past.met, 2)
 
 
 def test_a_gauntlet_is_the_named_against_the_others() -> None:
@@ -268,3 +270,97 @@ def test_a_result_of_another_pool_is_ignored() -> None:
     schedule = Schedule(Format(), "pool", 1, seats_of(3), PoolPast())
     schedule.fix(PairResult(12, 0, 1, 2, 1.0))
     assert schedule.due()
+
+
+# -- what was not played decides no end ------------------------------------------------------------------------------
+
+
+def _replaced(id: int, seats: list[PoolEntry], number: int) -> list[PoolEntry]:
+    """Another version of a bot under the same name."""
+    old = next(seat for seat in seats if seat.id == id)
+    gone = [replace(seat, active=False, entered=False) if seat.id == id else seat for seat in seats]
+    return [*gone, PoolEntry(number, old.name, old.name, f"v{number}", parent=id)]
+
+
+def test_pairs_that_a_suspended_bot_could_not_play_are_played_when_it_is_readmitted() -> None:
+    form = Format(kind=FormatKind.ROUND_ROBIN, pairs=4, batch=3)
+    store = ScheduleStore(form, seats_of(3), TrueStrengths(broken=frozenset({2})))
+    assert run(store, 1000).finished
+    assert sum(result.lost is not None for result in store.results.values()) > 0
+    store.bots.broken = frozenset()
+    store.enter([replace(seat, active=True, suspended="", since=-1) for seat in store.seats])
+    schedule = run(store, 1000)
+    assert schedule.finished == "all have met in 4 pairs"
+    played = Counter(frozenset((r.first, r.second)) for r in store.results.values() if r.lost is None)
+    assert set(played.values()) == {4} and len(played) == 3
+
+
+def test_a_test_counts_no_withdrawn_pair() -> None:
+    """The new version is replaced and comes back: the test ends after as many pairs as the format says."""
+    form = Format(kind=FormatKind.TEST, pairs=20, batch=8, bots=("a", "b"), elo0=0, elo1=1)
+    store = ScheduleStore(form, seats_of(2), TrueStrengths())
+    schedule = store.schedule()
+    schedule.add(store.issue(0, schedule.due() or []))
+    before = store.seats
+    store.enter(_replaced(1, store.seats, 3))
+    assert len(store.withdrawn) == 8
+    store.enter([*before, replace(store.seats[-1], active=False, entered=False)])
+    schedule = run(store, 1000)
+    assert schedule.finished == "inconclusive after 20 pairs"
+    assert sum(result.points is not None for result in store.results.values()) == 20
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["in one run", "by another run"])
+def test_a_round_of_which_nothing_was_played_is_no_round(again: bool) -> None:
+    form = Format(kind=FormatKind.SWISS, rounds=3, pairs=1)
+    store = ScheduleStore(form, seats_of(2), TrueStrengths())
+    schedule = store.schedule()
+    schedule.add(store.issue(0, schedule.due() or []))
+    store.enter(_replaced(2, store.seats, 3))
+    if not again:
+        schedule.enter(store.seats)
+        while batch := schedule.due():
+            schedule.add(store.issue(schedule.batches, batch))
+            for pair in iter(schedule.issue, None):
+                schedule.fix(store.bots.play(pair))
+                store.add(store.bots.play(pair))
+    else:
+        schedule = run(store, 1000)
+    assert schedule.finished == "all 3 rounds are played"
+    played = [result for result in store.results.values() if result.lost is None]
+    assert len(played) == 3 and all({result.first, result.second} == {1, 3} for result in played)
+
+
+def test_byes_are_not_given_for_rounds_that_were_not_played() -> None:
+    """Three bots: every one of them has one bye in the three rounds that are played after the lost one."""
+    form = Format(kind=FormatKind.SWISS, rounds=3, pairs=1)
+    store = ScheduleStore(form, seats_of(3), TrueStrengths())
+    schedule = store.schedule()
+    batch = schedule.due() or []
+    schedule.add(store.issue(0, batch))
+    for number, id in enumerate((batch[0].first, batch[0].second), 4):
+        store.enter(_replaced(id, store.seats, number))
+    run(store, 1000)
+    played = [result for result in store.results.values() if result.lost is None]
+    assert Counter(id for result in played for id in (result.first, result.second)) == {
+        seat.id: 2 for seat in store.seats if seat.entered
+    }
+
+
+def test_another_iteration_is_played_in_place_of_a_withdrawn_one() -> None:
+    plan = TunePlan((Parameter("x", 10, 0, 100, 4),), 10, 2, 4, 0.1)
+    names = ("plus", "minus", "tuned", "start")
+    seats = [replace(seat, name=name, label=name) for seat, name in zip(seats_of(4), names, strict=True)]
+    store = ScheduleStore(Format(kind=FormatKind.TUNE, plan=plan, check=False), seats, TrueStrengths())
+    schedule = store.schedule()
+    schedule.add(store.issue(0, schedule.due() or []))
+    first = schedule.issue()
+    assert first is not None
+    store.add(store.bots.play(first))
+    store.enter([replace(seat, active=False, entered=False) for seat in seats])
+    assert len(store.withdrawn) == 3
+    store.enter(seats)
+    schedule = run(store, 1000)
+    assert schedule.finished == "all 20 iterations are played" and schedule.tune is not None
+    assert (schedule.tune.known, schedule.tune.silent, schedule.tune.issued) == (20, 0, 23)
+    assert sum(result.points is not None for result in store.results.values()) == 20

@@ -300,12 +300,10 @@ def test_the_past_counts_withdrawn_pairs(store: Store) -> None:
     id, (pair, *_) = _issued(store)
     store.add([match(pair, 0), match(pair, 1)])
     two = [(min(one.first, one.second), max(one.first, one.second)) for one in store.open_pairs(id)]
-    assert dict(store.past(id, FormatKind.ROUND_ROBIN).withdrawn) == {}
+    assert dict(store.past(id, FormatKind.ROUND_ROBIN).lost) == {}
     store.enrol(ladder(BOTS[2:]))
     gone = {seat.id for seat in store.seats(id) if not seat.entered}
-    assert gone and dict(store.past(id, FormatKind.ROUND_ROBIN).withdrawn) == Counter(
-        one for one in two if gone & set(one)
-    )
+    assert gone and dict(store.past(id, FormatKind.ROUND_ROBIN).lost) == Counter(one for one in two if gone & set(one))
 
 
 def test_fits_are_kept_and_replaced(store: Store) -> None:
