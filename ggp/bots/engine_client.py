@@ -22,7 +22,10 @@ from ggp.protocol.transports.pipe import Pipe
 
 NEEDED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 START = 30.0  # seconds until it has said what it can
-PATIENCE = 120.0  # seconds for an answer
+PATIENCE_VARIABLE = "GGP_ENGINE_PATIENCE"
+# Seconds for an answer. A referee waits 10 s for its engine, and for a bot 10 s longer than its clock: a bot that gives
+# up sooner can still say that its engine is at fault. The referee sets the variable when it waits longer.
+PATIENCE = float(os.environ.get(PATIENCE_VARIABLE, "9"))
 LONG = 600.0  # seconds for one that counts or plays games
 ENDING = 2.0  # seconds to leave after the end of its input
 _GAMES = os.pathsep.join(("/usr/games", "/usr/local/games"))  # where Debian puts games; not in every PATH

@@ -4,8 +4,10 @@ The faults are the chaos bot's, so they are those of real processes.
 """
 
 import re
+import shlex
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -14,7 +16,7 @@ from msgspec import structs
 from ggp.protocol.transports import pipe
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match_report import suspects
-from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.bot_spec import BOTS, BotSpec
 from ggp.referee.play.engine import score_result
 from ggp.referee.play.match_runner import MatchRunner
 from ggp.referee.play.outcome import FAULTS, BotFault, Termination, forfeit
@@ -282,9 +284,56 @@ def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
     came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
     assert [(match.result, match.termination, match.culprit) for match in came.played] == [
         ("", "engine_failed", "engine")
-    ] * 4
+    ] * 2
     assert "exit status 6" in came.end().detail and "the disk is full" in came.end().detail
     assert came.suspended is not None and came.suspended.who == "engine"
+
+
+# Our engine, which from the third ply on lists more legal moves than an answer may have, or gives no answer.
+FOREIGN = """
+import subprocess, sys, time
+engine = subprocess.Popen([sys.executable, "-P", "-m", "ggp.engines"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+plies = 0
+for line in sys.stdin.buffer:
+    words = [word for word in line.decode().split() if not word.isdigit()]
+    plies += words[:1] == ["ggp-play"]
+    number = line.split()[0].decode() if line.split()[0].isdigit() else ""
+    if sys.argv[1] == "large" and plies > 2 and words[:1] == ["ggp-legal_moves"]:
+        sys.stdout.write(f"={number} {'D4 ' * 500000}\\n\\n"); sys.stdout.flush()
+        continue
+    if sys.argv[1] == "hangs" and plies > 2 and words[:1] == ["ggp-legal_moves"]:
+        time.sleep(600)
+    engine.stdin.write(line); engine.stdin.flush()
+    answer = b""
+    while not answer.endswith(b"\\n\\n"): answer += engine.stdout.readline()
+    sys.stdout.buffer.write(answer); sys.stdout.buffer.flush()
+    if words[:1] == ["quit"]: break
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("large", "an answer is at most 1048576 bytes"), ("hangs", "no whole answer")]
+)
+def test_what_its_engine_does_wrong_is_no_fault_of_a_built_in_bot(how: str, words: str, tmp_path: Path) -> None:
+    """It is said by the bot, for the referee itself has asked for no legal moves; then the match is void."""
+    (tmp_path / "foreign.py").write_text(FOREIGN, encoding="utf-8")
+    argv = (sys.executable, str(tmp_path / "foreign.py"), how)
+    bots = [BotSpec(name, "random", (*BOTS, "random"), environment=(("GGP_ENGINE_PATIENCE", "0.5"),)) for name in "ab"]
+    came = play(replace(make_setup("yugo,size=4", *bots), engine=BotSpec("engine", shlex.join(argv), argv)), (0,))
+    assert [(match.result, match.termination, match.culprit) for match in came.played] == [
+        ("", "engine_failed", "engine")
+    ] * 2
+    assert words in came.end().detail and "which asks an engine of its own" in came.end().detail
+    assert came.suspended is not None and came.suspended.who == "engine"
+    assert str(came.suspended).startswith("it failed in 2 matches in a row, so no more are tried: the engine ")
+
+
+def test_the_word_of_another_bot_on_the_engine_makes_no_match_void() -> None:
+    liar = "while True:\n    words = ask().split()\n    if words[0] == 'quit': say(); sys.exit()\n"
+    liar += "    if words[0] == 'list_commands': say('ggp-new play genmove name version quit'); continue\n"
+    liar += "    if words[0] == 'genmove': say('the engine x fails: no answer', '?'); continue\n    say()\n"
+    came = play(make_setup("yugo,size=3", script(liar), "random"), (0,))
+    assert [(match.result, match.termination) for match in came.played] == [("W+F", "refused")]
 
 
 def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.MonkeyPatch) -> None:

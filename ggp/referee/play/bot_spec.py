@@ -57,6 +57,7 @@ class BotSpec:
     budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by the names in Timeouts
     sandbox: Sandbox | None = None  # None: that of the series
     settings: str = ""  # those that decide how it plays, as they were written, without control and environment
+    asks_engine: bool = False  # a built-in bot that has an engine of the match of its own; its word on it is ours
     source: Source | None = None  # what its program is built from; it runs in the folder of that
 
     def timeouts(self, series: Timeouts) -> Timeouts:
@@ -225,11 +226,16 @@ def bot_words(start: BotSpec) -> tuple[str, ...]:
     return argv[2:] if ours else ()
 
 
-def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
+_PATIENCE = "GGP_ENGINE_PATIENCE"  # see ggp.bots.engine_client
+_USUAL_PATIENCE = 10.0  # seconds
+
+
+def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE) -> BotSpec:
     """The bot; a built-in one, or a `ggp bot NAME`, which know the installed games only, with those of these engines,
     which it then asks.
 
-    Our own engine needs no mention, and `--engine` among its words says it already.
+    Our own engine needs no mention, and `--engine` among its words says it already. `patience`: the seconds that we
+    wait for an answer of these engines, which it then does, too.
     """
     foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
     said = bot_words(start)
@@ -238,7 +244,13 @@ def knowing(start: BotSpec, *engines: BotSpec) -> BotSpec:
         return start
     words = [word for engine in foreign for word in ("--engine", engine.url or shlex.join(engine.argv))]
     before = start.argv[: len(start.argv) - len(said) + 1]
-    return dataclasses.replace(start, argv=(*before, *words, *said[1:]))
+    longer = ((_PATIENCE, f"{patience:g}"),) if patience > _USUAL_PATIENCE else ()
+    return dataclasses.replace(
+        start,
+        argv=(*before, *words, *said[1:]),
+        environment=(*longer, *start.environment),
+        asks_engine=is_built_in(start),
+    )
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:

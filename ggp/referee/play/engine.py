@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ggp.protocol.channel import PEER_FAULTS
 from ggp.protocol.connection import PeerRole
-from ggp.protocol.errors import CodedError
+from ggp.protocol.errors import CodedError, PeerTimeout
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party, Record
 from ggp.referee.play.bot_spec import BotSpec, HostBusy, LaunchError
@@ -222,6 +222,8 @@ class Engine:
 
     def _failed(self, what: str, error: Exception) -> EngineFailed:
         exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
+        if isinstance(error, PeerTimeout) and what.startswith("fails") and not exited:
+            what = what.replace("fails", "hangs", 1)
         parts = [f"the engine {what}: {error}", exited, *stderr[-1:]]
         return EngineFailed("; ".join(part for part in parts if part))
 

@@ -4,6 +4,7 @@ It awaits its channels only: over pipes they block inside, so ten lines drive it
 (ggp.protocol.transports.blocking); the lobby awaits the same coroutine under asyncio.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -35,6 +36,7 @@ _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
 _MAX_STDERR = 4096  # characters of each bot's stderr
 _MAX_WARNING = 500  # characters of one about the engine
+_ENGINE_FAULT = re.compile(r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL)  # as ggp.bots.engine_client says it
 _NOT_BEGUN = Status("play", "black", 1, 0)
 Renew = Callable[[], Awaitable[Engine]]
 
@@ -86,7 +88,9 @@ async def play_match(
         await life.set_up()
         outcome = await life.play()
     except BotFault as fault:
-        outcome = forfeit(fault, life.seat, life.black(), void=fault.void and life.early())
+        outcome = life.engine_outcome(str(fault)) or forfeit(
+            fault, life.seat, life.black(), void=fault.void and life.early()
+        )
     except PliesTakenBack as back:
         outcome = Outcome(Termination.TAKEN_BACK, detail=f"seat {life.seat}: {back}", taken_back=back.plies)
     except EngineFailed as failure:
@@ -185,6 +189,8 @@ class _MatchState:
             try:
                 await player.new_game(match.setting_of(seat), match.bot_seeds[seat - 1] if match.bot_seeds else None)
             except CannotStart as refused:
+                if said := self._said_of_engine(str(refused)):
+                    raise EngineFailed(said) from None
                 if self.early():
                     raise
                 raise BotFault(Termination.REFUSED, f"it refuses to go on with the match: {refused}") from None
@@ -220,6 +226,8 @@ class _MatchState:
                 if watched and other.peer.idle is not None:
                     other.peer.idle.begin_turn()
                 reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
+                if not reply.ok and (said := self._said_of_engine(reply.text)):
+                    raise EngineFailed(said)
                 if watched:
                     ms -= self._watch_idle(ply + 1, seat, ms)
                 if player.stolen:
@@ -285,6 +293,20 @@ class _MatchState:
             )
         )
         return outcome
+
+    def engine_outcome(self, fault: str) -> Outcome | None:
+        """Return the outcome if the mover's fault is its engine's, or None. `fault` says what it did."""
+        said = self._said_of_engine(fault)
+        return Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=said) if said else None
+
+    def _said_of_engine(self, text: str) -> str:
+        """Return what a built-in bot that is to act says of its own engine, which is the same program, or "".
+
+        Any other bot could say it to make a game void that it is losing.
+        """
+        player = self.players[self.seat - 1]
+        found = _ENGINE_FAULT.search(text) if player.asks_engine else None
+        return f"{found[0].rstrip('`')} (said by {player.name}, which asks an engine of its own)" if found else ""
 
     def _party(self, seat: int) -> Party:
         """Who plays in a seat, with its own control if it has one."""

@@ -17,6 +17,7 @@ from ggp.referee.play.player import Player, start_bot
 from ggp.referee.play.record_file import RecordWriter, SideFile
 from ggp.referee.play.series import GameResult, SeriesConfig, draw_opening, play_opening, seats
 
+ENGINE_TRIES = 2  # of a match that the engine fails in; an engine that hangs costs minutes each time
 MOST_BOTS = 2  # kept alive at a time: those of a series
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds between attempts to start a process on a host that cannot now
 _RETRY = 60.0  # seconds before a bot that did not start is tried again
@@ -83,12 +84,18 @@ class MatchRunner:
         before; no two records have one key. `begun`: by key, attempts that were interrupted, which go on from there, or
         were finished, which are kept. `opening`: that of a book.
         """
-        attempt, left, continued = tried, 1 + REPLAYS, None
+        attempt, left, continued, failed = tried, 1 + REPLAYS, None, 0
         while left:
             before = continued or begun.get(setup.key(number, attempt))
             result, continued = await self._attempt(setup, number, attempt, before, opening)
             if not result.replayed:
                 return
+            if result.culprit == "engine":
+                failed += 1
+                if failed == ENGINE_TRIES:
+                    raise Suspended(
+                        "engine", f"it failed in {failed} matches in a row, so no more are tried: {result.detail}"
+                    )
             attempt, left = attempt + 1, left - (continued is None)
         tries = f"{1 + REPLAYS} times in a row"
         raise Suspended(result.culprit, f"{result.termination} {tries}, last: {result.detail}")
@@ -107,8 +114,9 @@ class MatchRunner:
 
         Returns the result, and the plies to go on from, after some were taken back.
         """
-        order = [knowing(setup.bots[index], setup.engine) for index in seats(number)]
-        judging = knowing(setup.judge, setup.engine) if setup.judge else None
+        patience = setup.budgets.command
+        order = [knowing(setup.bots[index], setup.engine, patience=patience) for index in seats(number)]
+        judging = knowing(setup.judge, setup.engine, patience=patience) if setup.judge else None
         if before is not None and [bot.name for bot in before.start.bots] != [bot.name for bot in order]:
             before = None
         if before is not None and before.end is not None:

@@ -62,6 +62,7 @@ class Player(ABC):
         self._owed = 0  # answers that came too late to matter and are dropped when they come
         self._warned = 0
         self._declined = ""  # what it may refuse in a new game, and did
+        self.asks_engine = False  # see BotSpec.asks_engine
         self.analyses = False  # whether answers have a second line, for analysis
         self._genmove = "genmove"
         self._wants_clock = False
@@ -361,7 +362,9 @@ async def start_bot(
     try:
         confined = in_record(sandbox_of(spec, PeerRole.BOT, limits)) if spec.argv else ""
         party = Party(name=spec.name, command=spec.command, hash=digest, settings=said_settings(spec), sandbox=confined)
-        return await meet(peer, party, budgets, spec.limits)
+        player = await meet(peer, party, budgets, spec.limits)
+        player.asks_engine = spec.asks_engine
+        return player
     except BaseException:
         await peer.stop(kill=True)
         raise

@@ -405,7 +405,9 @@ async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting
         begun = await engine.new_game(setting.new_game)
     except GameRefused as refused:
         raise PrepareError(f"{setting.game}: {refused}") from None
-    limit = max_plies or min(begun.max_plies, MOST_PLIES) or PLIES_PER_CELL * await _cells(engine)
+    # Asked of every engine sooner or later, by bots at least: one that cannot answer it is found out before a match.
+    legal = await engine.legal_moves()
+    limit = max_plies or min(begun.max_plies, MOST_PLIES) or PLIES_PER_CELL * await _cells(engine, legal)
     return replace(setting, defaults=defaults), limit
 
 
@@ -446,7 +448,7 @@ _MISSED = {
 }
 
 
-async def _cells(engine: Engine) -> int:
+async def _cells(engine: Engine, legal: Sequence[str]) -> int:
     """How many cells the board has; without a scene, how many moves there are at first, at least FEWEST_CELLS."""
     scene = await engine.scene()
     if scene:
@@ -456,7 +458,7 @@ async def _cells(engine: Engine) -> int:
                 return cells
         except (ValueError, AttributeError, TypeError) as error:
             raise EngineFailed(f"ggp-scene answers no JSON object: {error}") from None
-    return max(FEWEST_CELLS, len(await engine.legal_moves()))
+    return max(FEWEST_CELLS, len(legal))
 
 
 # -- random openings: plies drawn by a seed from the engine's legal moves --------------------------------------------

@@ -110,8 +110,8 @@ class TurnWatch:
         if late > allowed:
             self._late += 1
             self._held += late
-            # A wake-up looks at one moment in `step` seconds, so if some come late, interrupts take that share of all time:
-            # each stands for a step. Of a long interrupt only the part before the wake-up was not seen, half a step.
+            # A wake-up looks at one moment in `step` seconds, so each late one stands for a step that interrupts took.
+            # Of a long interrupt only the part before the wake-up was not seen, half a step.
             self._between += step if late < step else step / 2
         # A few may be chance.
         self.taken = self._held + (self._between if self._late >= _HITS else 0.0)

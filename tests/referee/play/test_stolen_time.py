@@ -166,7 +166,7 @@ def test_little_or_seldom_is_no_fault(games: int, stolen: int) -> None:
     assert table.faults() == []
 
 
-def test_a_fault_is_told_once_per_victim() -> None:
+def test_a_fault_is_told_once() -> None:
     table = InterferenceTable()
     told = [table.add_game(("honest", "storm"), (100, 1), (50, 0), (0, 0)) for _ in range(6)]
     assert [len(faults) for faults in told] == [0, 0, 1, 0, 0, 0]
