@@ -158,8 +158,8 @@ class LadderRun:
             # Without a reason there is something to play, or the store cannot say whether there is: that is no end.
             if leaves and (why or (control and control.ending)):
                 progress.finished = (control and control.ending) or why
-                if progress.finished == why and not self._news.enough:
-                    progress.deserted = any(contest.deserted for contest in self._contests.values())
+                if progress.finished == why and not (self._news.enough or self._quota.reached):
+                    progress.deserted = any(contest.schedule.deserted for contest in self._contests.values())
                 return True
         if self._news.late and not (control and control.busy):
             progress.finished = self._news.enough + self._dropping

@@ -434,11 +434,6 @@ class PoolSchedule:
         """Return the next of those that are ready."""
         return self._ready.popleft() if self._ready else None
 
-    @property
-    def deserted(self) -> bool:
-        """See Schedule.deserted."""
-        return self._next < self.limit and self.schedule.deserted
-
     def starts(self, pair: Pair) -> Mapping[int, BotSpec]:
         """How the two versions of a pair come to the table, by their ids."""
         if self._tuned is None:
