@@ -25,6 +25,7 @@ MAX_BODY = 16 * 1024  # bytes of an order
 RATE, BURST = 50.0, 400.0  # requests a second of an address, and at once
 STREAMS, STREAMS_IN_ALL = 40, 4000  # open event streams of an address, of all
 _ADDRESSES = 10_000  # whose rate is known
+TWO_LENGTHS = "a request has either Content-Length or Transfer-Encoding, not both"
 HEADERS = (
     (
         b"content-security-policy",
@@ -74,6 +75,8 @@ class Guard:
 
     def _refuses(self, scope: Scope, address: str) -> tuple[int, str, int] | None:
         """Status, what to say, and after how many seconds to try again (0: never)."""
+        if _header(scope, b"content-length") and _header(scope, b"transfer-encoding"):
+            return 400, TWO_LENGTHS, 0
         order = self._seats and scope["method"] == "POST" and scope["path"].startswith("/seats")
         if scope["method"] not in ("GET", "HEAD") and not order:
             return 405, "only GET and HEAD are answered", 0
@@ -148,5 +151,7 @@ def _host(scope: Scope) -> str:
 
 async def _refuse(send: Send, status: int, text: str, retry: int = 0) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), *([(b"retry-after", b"%d" % retry)] if retry else [])]
+    if text == TWO_LENGTHS:  # a proxy may disagree on where the request ends, so nothing may follow it
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": f"{text}\n".encode()})

@@ -123,6 +123,17 @@ def test_what_is_no_request_is_refused_with_the_headers_of_all_answers(port: int
     assert is_served(port)
 
 
+@pytest.mark.parametrize("method", [b"POST", b"GET"])
+def test_a_request_of_two_lengths_ends_its_connection(port: int, method: bytes) -> None:
+    """A proxy may cut the same bytes elsewhere, and take what follows for another visitor's request."""
+    lengths = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"
+    sent = method + b" / HTTP/1.1\r\nHost: a\r\n" + lengths + b"\r\n0\r\n\r\n"
+    said = heard(dialled(port, sent + REQUEST + b"\r\n"))
+    assert said.startswith(b"HTTP/1.1 400") and said.count(b"HTTP/1.1 ") == 1
+    assert b"either Content-Length or Transfer-Encoding" in said
+    assert is_served(port)
+
+
 def test_a_body_that_breaks_after_the_answer_has_begun_ends_the_connection(port: int) -> None:
     for pause in (0.0, 0.2):
         connected = dialled(port, REQUEST + b"Transfer-Encoding: chunked\r\n\r\n")
