@@ -186,7 +186,7 @@ class Taugo(_Position):
         """size 6..25. Raises ValueError with the reason."""
 
 class Yugo(_Position):
-    """Yugo. score_parts: territory, pieces, prisoners (enemy kings without liberties), button, Black's handicap, White's komi."""
+    """Yugo. score_parts: territory, pieces, surrounded_kings (enemy kings without liberties), button, Black's handicap, White's komi."""
 
     def __init__(self, size: int = 9, komi: int = 7, handicap: int = 0, agreement: bool = False) -> None:
         """size 2..25; handicap 0 or 2..9 and less than size**2. Raises ValueError with the reason."""

@@ -45,10 +45,10 @@ def test_legal_moves_are_sorted_bytewise() -> None:
 def test_score_parts_say_where_the_points_come_from_in_whole_numbers() -> None:
     yugo = play(Yugo(5, komi=0), "button D1 B1 D2 B2 D3 B3 D4 B4 D5 B5")
     assert repr(yugo.score_parts()["black"]) == (
-        "{'total': 10.5, 'territory': 5, 'pieces': 5, 'prisoners': 0, 'button': 0.5, 'handicap': 0}"
+        "{'total': 10.5, 'territory': 5, 'pieces': 5, 'surrounded_kings': 0, 'button': 0.5, 'handicap': 0}"
     )
     assert repr(yugo.score_parts()["white"]) == (
-        "{'total': 10, 'territory': 5, 'pieces': 5, 'prisoners': 0, 'button': 0, 'komi': 0}"
+        "{'total': 10, 'territory': 5, 'pieces': 5, 'surrounded_kings': 0, 'button': 0, 'komi': 0}"
     )
     go = play(Go(3, komi=5.5), "A1")
     assert go.score_parts() == {

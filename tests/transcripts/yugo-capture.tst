@@ -47,7 +47,7 @@ final_score
 #? [B\+1]
 
 ggp-score
-#? [\{"black": \{"total": 4, "territory": 0, "pieces": 3, "prisoners": 1, "button": 0, "handicap": 0\}, "white": \{"total": 3, "territory": 0, "pieces": 2, "prisoners": 1, "button": 0, "komi": 0\}, "final": false\}]
+#? [\{"black": \{"total": 4, "territory": 0, "pieces": 3, "surrounded_kings": 1, "button": 0, "handicap": 0\}, "white": \{"total": 3, "territory": 0, "pieces": 2, "surrounded_kings": 1, "button": 0, "komi": 0\}, "final": false\}]
 
 ggp-history
 #? [1 black B1\n2 white A1\n1 black D5\n2 white B2\n1 black D4\n2 white A3\n1 black A2\n2 white A1]

@@ -72,7 +72,7 @@ class Yugo : public GameBase<Yugo, std::int16_t> {
 
     // Points by colour.
     struct Count {
-        std::array<int, 3> territory{}, pieces{}, prisoners{};
+        std::array<int, 3> territory{}, pieces{}, surrounded_kings{};
     };
     bool legal(Point p) const { return chains_.playable(p, stone_of(to_play())); }
     std::string why_not(Point p) const;
@@ -224,7 +224,7 @@ inline Yugo::Count Yugo::count() const {
         const Stone stone = chains_.at(p);
         if (stone == no_stone) continue;
         if (chains_.breathes(p)) ++count.pieces[stone];
-        else count.prisoners[enemy_of(stone)] += king_[p];
+        else count.surrounded_kings[enemy_of(stone)] += king_[p];
     }
     return count;
 }
@@ -232,7 +232,7 @@ inline Yugo::Count Yugo::count() const {
 // Twice Black's score less White's, everything counted. Odd, and so never 0, once the button is taken.
 inline std::int64_t Yugo::twice_margin() const {
     const Count c = count();
-    const auto points = [&](std::size_t i) { return c.territory[i] + c.pieces[i] + c.prisoners[i]; };
+    const auto points = [&](std::size_t i) { return c.territory[i] + c.pieces[i] + c.surrounded_kings[i]; };
     return 2 * (points(1) - points(2) - komi_ - std::max(handicap_ - 1, 0)) + (button_ == Colour::black) -
            (button_ == Colour::white);
 }
@@ -252,8 +252,8 @@ inline Score Yugo::score() const {
     const Count c = count();
     const auto parts = [&](Colour colour) {
         const auto i = static_cast<std::size_t>(colour);
-        return ScoreParts{{}, {{"territory", c.territory[i]}, {"pieces", c.pieces[i]}, {"prisoners", c.prisoners[i]},
-                               {"button", button_ == colour ? 0.5 : 0}}, {}};
+        return ScoreParts{{}, {{"territory", c.territory[i]}, {"pieces", c.pieces[i]},
+                               {"surrounded_kings", c.surrounded_kings[i]}, {"button", button_ == colour ? 0.5 : 0}}, {}};
     };
     Score score{parts(Colour::black), parts(Colour::white)};
     score.black.parts.emplace_back("handicap", handicap_ > 1 ? 1 - handicap_ : 0);
