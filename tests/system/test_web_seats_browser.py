@@ -30,6 +30,11 @@ game = "taugo,size=6"
 control = "600+1"
 seats = true
 
+[pool.auction]
+game = "stigmergy,size=4"
+control = "600+1"
+seats = true
+
 [pool.agreed]
 game = "go,size=2,agreement=on"
 control = "600+1"
@@ -45,6 +50,36 @@ seats = true
 game = "pairs"
 control = "600+1"
 engine = "{pairs}"
+seats = true
+
+[pool.go]
+game = "go"
+control = "600+1"
+seats = true
+
+[pool.yugo]
+game = "yugo"
+control = "600+1"
+seats = true
+
+[pool.taugo]
+game = "taugo"
+control = "600+1"
+seats = true
+
+[pool.taigo]
+game = "taigo"
+control = "600+1"
+seats = true
+
+[pool.laido]
+game = "laido"
+control = "600+1"
+seats = true
+
+[pool.stigmergy]
+game = "stigmergy"
+control = "600+1"
 seats = true
 
 [bot.dropper]
@@ -127,6 +162,8 @@ def choose(page: Page) -> str:
             page.locator("#confirm").click()
             break
         else:
+            if page.locator("#words select").count():
+                page.locator("#words select").select_option(index=2)
             page.locator("#words button").first.click()
             break
     expect(page.locator("#board title")).not_to_have_text(before)
@@ -145,10 +182,20 @@ def play_on(page: Page) -> list[str]:
     return hints
 
 
-@pytest.mark.parametrize("pool", ["tiles", "small", "bids", "runs", "pie"])
+@pytest.mark.parametrize("pool", ["tiles", "small", "bids", "auction", "runs", "pie"])
 def test_a_whole_game_by_clicks(visitor: Visitor, pool: str) -> None:
     page = sit(visitor, pool)
+    if pool == "auction":
+        assert over_or_turn(page)
+        expect(page.locator("#words option")).to_have_count(39)
+        assert page.locator("#words option").all_text_contents()[:3] == ["bid:0", "bid:1", "bid:2"]
     hints = play_on(page)
+    assert not page.locator("#typing").get_attribute("open"), "nothing had to be typed"
+    if pool == "bids":
+        page.locator("#rematch").click()  # the opponent bids then, and the person chooses a side
+        page.get_by_role("button", name="keep-sides", exact=True).click()
+        expect(page.locator("#who-white")).to_have_text("(you)")
+        resign(page)
     if pool in ("tiles", "runs"):
         assert any(re.match(r"\S+[/+]\S+: click again", hint) for hint in hints), "a move of several cells"
     if pool == "pie":
@@ -157,6 +204,16 @@ def test_a_whole_game_by_clicks(visitor: Visitor, pool: str) -> None:
         expect(page.locator("#who-black")).to_have_text("(you)")
         expect(page.locator("#live")).to_contain_text(re.compile("black|white"))
         resign(page)
+
+
+@pytest.mark.parametrize("game", ["go", "yugo", "taugo", "taigo", "laido", "stigmergy"])
+def test_a_game_of_the_default_size_begins_by_clicks(visitor: Visitor, game: str) -> None:
+    page = sit(visitor, game)
+    assert over_or_turn(page)
+    choose(page)
+    expect(page.locator("#live")).to_contain_text(re.compile("black|white"))
+    assert not page.locator("#typing").get_attribute("open")
+    resign(page)
 
 
 def test_dead_groups_are_tapped_and_agreed_on(visitor: Visitor) -> None:

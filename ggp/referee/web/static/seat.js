@@ -5,8 +5,8 @@ const page = document.querySelector("main[data-base]");
 const base = page.dataset.base;
 const part = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
-const BUTTONS = 24; // of more words, a text field completes them
-const OFFERED = 500; // words that it completes
+const BUTTONS = 24; // more words, such as bids, are a list to choose from
+const OFFERED = 500; // words that the text field completes
 
 let state = null; // of the seat, as the server says
 let position = null; // as the server drew it
@@ -267,14 +267,14 @@ function paint() {
   }
   const words = turn ? exact() : [];
   const list = agreeing() ? [] : chosen.length ? (words.length > 1 ? words : []) : words;
-  part("words").replaceChildren(...(list.length <= BUTTONS ? list : []).map((word) => button(word)));
+  part("words").replaceChildren(...(list.length <= BUTTONS ? list.map((word) => button(word)) : chooser(list)));
   const confirms = turn && (agreeing() || (chosen.length > 0 && words.length === 1));
   part("confirm").hidden = !confirms;
   part("confirm").textContent = agreeing() ? `Dead: ${[...dead].join(" ") || "none"}` : `Play ${words[0] ?? ""}`;
   part("back").hidden = !(turn && (chosen.length || dead.size));
   part("hint").textContent = turn ? hint(words, lit) : "";
   part("moves").replaceChildren(...(turn ? moves : []).filter(([word]) => word).slice(0, OFFERED).map(([word]) => new Option(word)));
-  if (list.length > BUTTONS || (turn && !spots.size)) part("typing").open = true;
+  if (turn && !spots.size) part("typing").open = true;
 }
 
 function hint(words, lit) {
@@ -290,6 +290,20 @@ function button(word) {
   made.textContent = word;
   made.addEventListener("click", () => (focus(current), play(word))); // the button goes, the focus stays
   return made;
+}
+
+// The words in the order of their numbers, and the button that plays the chosen one.
+function chooser(words) {
+  const list = document.createElement("select");
+  list.setAttribute("aria-label", "move");
+  list.append(...[...words].sort((one, other) => one.localeCompare(other, "en", { numeric: true })).map((word) => new Option(word)));
+  const before = part("words").querySelector("select")?.value;
+  if (words.includes(before)) list.value = before; // painting again keeps the choice
+  const send = document.createElement("button");
+  send.type = "button";
+  send.textContent = "Play";
+  send.addEventListener("click", () => (focus(current), play(list.value)));
+  return [list, send];
 }
 
 part("confirm").addEventListener("click", () => {
