@@ -35,6 +35,7 @@ from ggp.engines.registry import Registry
 from ggp.engines.scene import pieces_by_cell
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.messages import Reply
+from ggp.protocol.rules_text import read_markdown
 
 _MOST_PLIES = 10_000  # of a random game, each of which the engine is asked for
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -106,9 +107,13 @@ class ForeignGame(Game):
     @property
     def rules(self) -> str:  # type: ignore[override]
         if self._rules is None:
-            known = "ggp-rules" in self._client.commands
-            self._rules = self._client.text(f"ggp-rules {self.name}") if known else "The engine tells no rules."
+            self._rules = self._asked_rules() if "ggp-rules" in self._client.commands else "The engine tells no rules."
         return self._rules
+
+    def _asked_rules(self) -> str:
+        (reply,) = self._client.ask(f"ggp-rules {self.name} json")
+        markdown = read_markdown(reply.text) if reply.ok else None
+        return self._client.text(f"ggp-rules {self.name}") if markdown is None else markdown
 
     def new(self, options: Options) -> State:
         self._client.revive()

@@ -77,7 +77,7 @@ def engine_handlers(session: Session) -> dict[str, Handler]:
                 "ggp-score": (0, 0, commands.score),
                 "ggp-scene": (0, 0, commands.scene),
                 "ggp-hash": (0, 0, lambda arguments: position_hash(session.need())),
-                "ggp-rules": (0, 1, commands.rules),
+                "ggp-rules": (0, 2, commands.rules),
                 "ggp-perft": (1, 1, commands.perft),
                 "ggp-playouts": (1, 3, commands.playouts),
             }
@@ -140,8 +140,17 @@ class Commands:
         return as_json(full_scene(self._session.need()))
 
     def rules(self, arguments: list[str]) -> str:
-        game = self._session.game(arguments[0]) if arguments else self._session.need().game
-        # An answer holds no empty line, so the paragraphs close up.
+        """Answer `ggp-rules [GAME] [json]`.
+
+        An answer holds no empty line and Markdown needs them, so the text closes up and only JSON carries it whole.
+        """
+        form = arguments[-1:] == ["json"]
+        named = arguments[:-1] if form else arguments
+        if len(named) > 1:
+            raise syntax_error("ggp-rules")
+        game = self._session.game(named[0]) if named else self._session.need().game
+        if form:
+            return as_json({"markdown": game.rules.strip()})
         return "\n".join(line.rstrip() for line in game.rules.splitlines() if line.strip())
 
     def perft(self, arguments: list[str]) -> str:

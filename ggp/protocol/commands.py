@@ -66,7 +66,7 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("ggp-score", "", "json", "the score and what it is made of", _C),
     CommandRow("ggp-scene", "", "json", "the drawing of the position", _C),
     CommandRow("ggp-hash", "", "16 hex digits", "equal positions have equal hashes", _C),
-    CommandRow("ggp-rules", "[GAME]", "text", "the rules as text", _C),
+    CommandRow("ggp-rules", "[GAME] [json]", "text|json", "the rules as text, or as Markdown in JSON", _C),
     CommandRow("ggp-perft", "DEPTH", "number", "number of legal move sequences of that length", _O),
     CommandRow("ggp-playouts", "N [SEED] [uniform|rollout]", "key=value", "play random games from here", _O),
     # GTP's view of the same state

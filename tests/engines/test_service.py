@@ -276,6 +276,19 @@ def test_rules_are_the_games_page_without_empty_lines() -> None:
     assert session.fails("ggp-rules chess").startswith("unknown game: chess")
 
 
+def test_rules_as_json_are_the_games_page_with_its_empty_lines() -> None:
+    session = MemorySession()
+    answer = session("ggp-rules yugo json")
+    assert "\n" not in answer
+    rules = json.loads(answer)["markdown"]
+    assert rules.startswith("# Yugo\n\nA finite") and "\n\n| name | default |" in rules
+    assert [line.rstrip() for line in rules.split("\n") if line.strip()] == session("ggp-rules yugo").split("\n")
+    session("ggp-new yugo")
+    assert session("ggp-rules json") == answer
+    for line in ("ggp-rules yugo JSON", "ggp-rules json yugo", "ggp-rules yugo json json", "ggp-rules chess json"):
+        session.fails(line)
+
+
 @pytest.mark.parametrize("game", ["go", "yugo"])
 def test_rules_name_every_option_and_its_default(game: str) -> None:
     session = MemorySession()

@@ -1,7 +1,8 @@
 """Engines that are not quite ours: `foreign_engine.py KIND WORD …`.
 
 * `without COMMAND …`: our engine without these commands. With `scene=broken` it describes a position that cannot be
-  drawn; with `dies` it exits when it is asked for the rules.
+  drawn; with `dies` it exits when it is asked for the rules. With `rules=plain` it answers rules as text whatever form
+  it is asked for, with `rules=refused` it refuses every other form.
 * `wrong FAULT PLY`: our engine until that ply, then it `dies`, `hangs`, `lies` or `refuses` every move.
 * `stones SCENE`: another engine, of one game without moves; its scene is `good`, `broken`, `hostile`, `refused` or
   `none`.
@@ -14,7 +15,7 @@ import time
 
 from ggp.engines.registry import Registry
 from ggp.engines.service import engine_handlers
-from ggp.engines.session import Session
+from ggp.engines.session import Session, checked
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.responder import Handler, Responder
 from ggp.protocol.transports.pipe import serve_stdio
@@ -41,8 +42,13 @@ def without(words: list[str]) -> dict[str, Handler]:
     handlers = ours()
     if "scene=broken" in words:
         handlers["ggp-scene"] = lambda arguments: "{}"
+    rules = handlers["ggp-rules"]
     if "dies" in words:
         handlers["ggp-rules"] = lambda arguments: os._exit(1)
+    if "rules=plain" in words:
+        handlers["ggp-rules"] = lambda arguments: rules(arguments[:1])
+    if "rules=refused" in words:
+        handlers["ggp-rules"] = checked({"ggp-rules": (0, 1, rules)})["ggp-rules"]
     return {name: handler for name, handler in handlers.items() if name not in words}
 
 

@@ -112,6 +112,7 @@ ENGINE: tuple[Check, ...] = (
     _script("3.3.17", "each option takes the ends of its domain", "options", "accept what the table promises"),
     _script("3.3.18", "options that cannot be are refused, the game goes on", "options", "check before you change", _R),
     _script("3.3.19", "ggp-rules is a text", "options", "answer the rules in words"),
+    _script("3.3.23", "ggp-rules GAME json is JSON", "options", 'answer {"markdown": "…"} on one line'),
     _script("3.3.20", "ggp-playouts counts its games", "options", "answer games= plies= seconds= black= white= draws="),
     _script("3.3.21", "every listed game begins", "options", "list only what ggp-new can start", _R),
     _script("3.3.22", "the option that is given is the one that counts", "options", "obey size= in ggp-new"),

@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 
 from ggp.protocol.drawing.scene import DrawingError, read_scene
+from ggp.protocol.rules_text import read_markdown
 from ggp.referee.check.bot_checks import has_sizes
 from ggp.referee.check.raw_channel import RawAnswer, RawChannel
 from ggp.referee.check.trial import (
@@ -269,7 +270,7 @@ async def options(trial: CheckContext) -> None:
         await _size_counts(trial, talk, game, table)
         await _texts(trial, talk, game)
     if "ggp-rules" not in trial.commands:
-        trial.omit("it lists no ggp-rules", "3.3.19")
+        trial.omit("it lists no ggp-rules", "3.3.19", "3.3.23")
     if "ggp-playouts" not in trial.commands:
         trial.omit("it lists no ggp-playouts", "3.3.20")
     trial.omit("no game has an option size", "3.3.22")
@@ -315,6 +316,11 @@ async def _texts(trial: CheckContext, talk: RawChannel, game: str) -> None:
     if trial.lists("3.3.19", "ggp-rules"):
         answer = await talk.ask(f"ggp-rules {game}")
         trial.hold("3.3.19", answer.ok and len(answer.text) > 20, "the rules")
+        answer = await talk.ask(f"ggp-rules {game} json")
+        if answer.ok:
+            trial.hold("3.3.23", read_markdown(answer.text) is not None, 'one line, {"markdown": "…"}')
+        else:
+            trial.omit("it has no JSON form of its rules", "3.3.23")
     if trial.lists("3.3.20", "ggp-playouts"):
         await talk.ask(f"ggp-new {game}")
         before = await _present(talk)

@@ -10,6 +10,7 @@ from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import CodedError, PeerTimeout
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party, Record
+from ggp.protocol.rules_text import Rules, read_markdown
 from ggp.referee.play.bot_spec import BotSpec, HostBusy, LaunchError
 from ggp.referee.play.outcome import BotFault, EngineFailed, Termination
 from ggp.referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
@@ -205,10 +206,15 @@ class Engine:
         reply = None if "ggp-scene" in self.lacks else await self._ask("ggp-scene", self._command)
         return reply.text if reply and reply.ok else ""
 
-    async def rules(self, game: str) -> str:
-        """The rules as text, or ""."""
-        reply = await self._ask(f"ggp-rules {game}", self._command) if self.lists("ggp-rules") else None
-        return reply.text if reply and reply.ok else ""
+    async def rules(self, game: str) -> Rules:
+        """Return the rules as Markdown; as plain text or "" if that is all the engine has."""
+        if not self.lists("ggp-rules"):
+            return Rules("")
+        reply = await self._ask(f"ggp-rules {game} json", self._command)
+        if reply.ok and (markdown := read_markdown(reply.text)) is not None:
+            return Rules(markdown, markdown=True)
+        reply = await self._ask(f"ggp-rules {game}", self._command)
+        return Rules(reply.text if reply.ok else "")
 
     async def _ask(self, line: str, budget: float) -> Reply:
         return (await self._ask_all((line,), budget))[0]

@@ -398,7 +398,7 @@ class HumanPlayer(Player):
             case ["why"]:
                 show("write :why MOVE")
             case ["rules"]:
-                show(visible(await engine.rules(self._setting.game)) or "the engine gives no rules")
+                show(visible((await engine.rules(self._setting.game)).text) or "the engine gives no rules")
             case ["hint"]:
                 show(_HINTS.get(phase, "Play one of these"))
                 show(clean(" ".join(legal)) or "every list of dead stones: dead:A1,B2")

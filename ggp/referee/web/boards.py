@@ -16,6 +16,7 @@ from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import DrawingError, Scene, clean, read_scene
 from ggp.protocol.drawing.shapes import SCALE
 from ggp.protocol.records import MatchStarted, MovePlayed, Record
+from ggp.protocol.rules_text import Rules
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.verify import Deviation, verify
 from ggp.referee.play.bot_spec import BotSpec
@@ -104,8 +105,8 @@ class BoardPool:
                 self._verified.popitem(last=False)
         return found
 
-    def rules(self, game: str) -> str:
-        """The rules in the engine's words, "" if it has none. Raises BoardError."""
+    def rules(self, game: str) -> Rules:
+        """Return the rules in the engine's words, an empty text if it has none. Raises BoardError."""
         return self._asked(game, lambda replay: replay.rules(game))
 
     def close(self) -> None:
@@ -175,7 +176,7 @@ class _BoardEngine:
             raise BoardError(found.what)
         return found
 
-    def rules(self, game: str) -> str:
+    def rules(self, game: str) -> Rules:
         try:
             return run_blocking(self._engine.rules(game))
         except EngineFailed as error:

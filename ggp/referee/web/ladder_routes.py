@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ggp.protocol.records import MatchStarted, Party, Record
+from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
 from ggp.referee.ladder.queries import (
     GameFilter,
@@ -33,9 +34,10 @@ from ggp.referee.ladder.views import since_when
 from ggp.referee.play.outcome import Termination
 from ggp.referee.store.model import EITHER_WAY, PAIR_POINTS, RESULTS, PoolRow
 from ggp.referee.store.store import Store
-from ggp.referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
+from ggp.referee.web.answers import NO_STORE, Answers, as_json, json_answer, number_of, paid
 from ggp.referee.web.boards import BoardError, BoardPool
 from ggp.referee.web.pages import LIMITS, file_of
+from ggp.referee.web.query_words import Page
 
 FILTER = ("pool", "bot", "against", "seat", "result", "points", "termination", "since", "until")
 SEATS = ("1", "2")
@@ -56,18 +58,18 @@ class LadderRoutes:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/", self.index),
-            Route("/index.html", self.index),
-            Route("/pools/{file}", self.pool),
-            Route("/bots/{file}", self.bot),
-            Route("/pair", self.pair),
-            Route("/test", self.test),
-            Route("/games", self.games),
-            Route("/download", self.download),
-            Route("/events", self.events),
-            Route("/live", self.live),
-            Route("/take-part", self.take_part),
-            Route("/rules/{file}", self.rules),
+            Page("/", self.index),
+            Page("/index.html", self.index),
+            Page("/pools/{file}", self.pool, "from"),
+            Page("/bots/{file}", self.bot),
+            Page("/pair", self.pair, "a b pool before"),
+            Page("/test", self.test),
+            Page("/games", self.games, f"{' '.join(FILTER)} before"),
+            Page("/download", self.download, f"{' '.join(FILTER)} form"),
+            Page("/events", self.events),
+            Page("/live", self.live),
+            Page("/take-part", self.take_part),
+            Page("/rules/{file}", self.rules),
         ]
 
     def _pools(self, store: Store) -> list[PoolSummary]:
@@ -214,6 +216,7 @@ class LadderRoutes:
             piece = first
             while piece:
                 yield piece
+                await paid()
                 piece = await self._answers.timed(partial(_some, pieces))
 
         headers = {**NO_STORE, "content-disposition": f'attachment; filename="matches.{form}"'}
@@ -276,9 +279,9 @@ class LadderRoutes:
         pool, record = await self._answers.timed(read)
         plies = len(record.plies)
         numbers = {plies: "the end", plies // 2: f"after {plies // 2} plies", 0: "the start"}
-        text, pictures, problem = "", [], ""
+        rules, pictures, problem = Rules(""), [], ""
         try:
-            text = await self._answers.drawn(partial(self._boards.rules, pool.game))
+            rules = await self._answers.drawn(partial(self._boards.rules, pool.game))
             draw = partial(self._boards.view, record.start, record.plies)
             for number, what in () if as_json(request) else sorted(numbers.items()):
                 if svg := (await self._answers.drawn(partial(draw, number))).svg:
@@ -286,9 +289,15 @@ class LadderRoutes:
         except BoardError as error:
             problem = self._site.without_folders(f"{error}.")
         if as_json(request):
-            said = {"pool": pool.name, "game": pool.game, "options": pool.options, "rules": text, "problem": problem}
+            said = {
+                "pool": pool.name,
+                "game": pool.game,
+                "options": pool.options,
+                "rules": rules.text,
+                "problem": problem,
+            }
             return json_answer(said, NO_STORE)
-        values = {"pool": pool, "text": text, "pictures": pictures, "problem": problem, "match": record.start.match}
+        values = {"pool": pool, "rules": rules, "pictures": pictures, "problem": problem, "match": record.start.match}
         return await self._answers.timed(
             partial(self._answers.page, request, "rules.html", **values, json="?format=json")
         )

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, Undefined
 from markupsafe import Markup
 
 from ggp.protocol.drawing.scene import clean
+from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.queries import TIES, recent_games, state_of, title_of, when
 from ggp.referee.ladder.source import exact
 from ggp.referee.ladder.standings import BotScore, misfits_badly
@@ -19,6 +20,7 @@ from ggp.referee.ratings.sprt import effect
 from ggp.referee.web.match_page import in_words
 from ggp.referee.web.plots import llr_plot, mark, rate_plot, rating_plot, strips
 
+MOST_RULES = 200_000  # characters of rules that a page shows
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 VERDICTS = {
     "H0": "H0 is accepted: it is not shown to be better",
@@ -39,6 +41,7 @@ LIMITS = {
     "LISTED": 2000,  # bots in the list of all
     "OPPONENTS": 50,  # of a bot, those with most games
     "VERSIONS": 100,  # of a bot
+    "SHOWN": 4000,  # characters of a text that is cut, when it is opened
     "LINES": 200,  # of diagnostics
     "WIDTH": 400,  # characters of these
 }
@@ -117,18 +120,22 @@ def render_plot(macro: str, **values: object) -> Markup:
     return Markup(getattr(module, macro)(**values))
 
 
-def rules_as_html(text: str) -> Markup:
-    """Rules as an engine writes them, in Markdown, without links and pictures; headings from h2 on."""
-    from markdown_it import MarkdownIt  # is loaded for a page that is seldom asked for
+def rules_as_html(rules: Rules) -> Markup:
+    """Return Markdown as HTML without links and pictures, its headings from h2 on; plain text keeps its lines."""
+    text = clean_lines(rules.text[:MOST_RULES])
+    if not rules.markdown:
+        return Markup('<pre class="words" tabindex="0">{}</pre>').format(text)
+    from markdown_it import MarkdownIt  # costs time to load, and few visitors ask for rules
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink"])
-    tokens = reader.parse(clean_lines(text[:200_000]))
+    tokens = reader.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + 1)}"
-        elif token.type in ("table_open", "table_close"):
+        elif token.type == "table_open":
             token.attrSet("tabindex", "0")
-    return Markup(reader.renderer.render(tokens, reader.options, {}))
+    # Markdown turns `&#x202e;` into the character that it names, so only what comes out of it can be cleaned.
+    return Markup(clean_lines(reader.renderer.render(tokens, reader.options, {})))
 
 
 def clean_lines(text: str) -> str:

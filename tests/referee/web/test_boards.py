@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,17 @@ def test_each_position_is_the_engine_s(boards: BoardPool) -> None:
     assert views[1].status.to_play == "white" and views[1].svg.startswith("<svg")
     assert views[0].svg != views[1].svg != views[2].svg
     assert views[1].score.startswith("{")
+
+
+def test_rules_are_markdown_and_of_an_engine_without_that_form_its_text(boards: BoardPool) -> None:
+    rules = boards.rules("yugo")
+    assert rules.markdown and rules.text.startswith("# Yugo\n\n")
+    for form in ("plain", "refused"):
+        with closing(BoardPool(read_engine(f"{LESSER} rules={form}"), processes=1)) as lesser:
+            said = lesser.rules("yugo")
+        assert not said.markdown and said.text == "\n".join(line for line in rules.text.split("\n") if line)
+    with closing(BoardPool(read_engine(f"{LESSER} ggp-rules"), processes=1)) as silent:
+        assert silent.rules("yugo") == ("", False)
 
 
 def test_a_step_that_was_drawn_is_not_drawn_again(boards: BoardPool) -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace as changed
 from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import read_scene
 from ggp.protocol.records import Chain, Diagnostics, Event, Record, read_records
+from ggp.protocol.rules_text import Rules
 from ggp.referee.packed_records import pack, unpack
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.engine import Status
@@ -87,10 +88,11 @@ class HostileBoards(BoardPool):
     def why_illegal(self, *_: object) -> str:
         return self._text
 
-    def rules(self, game: str) -> str:
-        return (
-            f"# {self._text}\n\n{self._text}\n\n[a]({self._text}) ![b]({self._text}) <{self._text}>\n\n    {self._text}"
-        )
+    def rules(self, game: str) -> Rules:
+        turned = "".join(f"&#x{ord(one):x};" for one in self._text)  # as entities, which Markdown decodes
+        places = f"[a]({self._text}) ![b]({self._text}) <{self._text}>"
+        text = f"# {self._text}\n\n{self._text}\n\n{places}\n\n    {self._text}\n\n{turned}\n\n```{turned}\nx\n```"
+        return Rules(text, markdown=True)
 
 
 def spoiled(one: FinishedGame, text: str) -> FinishedGame:

@@ -1,0 +1,30 @@
+"""The rules of a game as an engine answers them: Markdown in JSON, or plain text from engines without that form."""
+
+from typing import NamedTuple
+
+import msgspec
+
+
+class Rules(NamedTuple):
+    """The rules of a game; without `markdown` it is plain text, whose lines are kept but hold no empty one."""
+
+    text: str
+    markdown: bool = False
+
+
+class _Answer(msgspec.Struct):
+    markdown: str
+
+
+_decoder = msgspec.json.Decoder(_Answer)
+
+
+def read_markdown(answer: str) -> str | None:
+    """Return the text of `{"markdown": "…"}`, the answer to `ggp-rules GAME json`, or None for anything else.
+
+    An engine that does not know the word `json` may refuse it, or ignore it and answer plain text.
+    """
+    try:
+        return _decoder.decode(answer).markdown
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
