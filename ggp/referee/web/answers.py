@@ -1,10 +1,14 @@
-"""What the handlers of `ggp web` share: reading in threads for a bounded time, pages, problems in one sentence."""
+"""What the handlers of `ggp web` share: reading in threads for a bounded time, pages, problems in one sentence.
+
+Threads are shared by address, and each address is charged for the work that is done for it; see FairPool and Visitor.
+"""
 
 import asyncio
+import contextvars
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -19,12 +23,17 @@ from ggp.protocol.printed import json_text
 from ggp.referee.ladder.source import Trouble
 from ggp.referee.store.model import StoreError
 from ggp.referee.web.boards import BoardError
+from ggp.referee.web.fair_pool import FairPool, PoolBusy
+from ggp.referee.web.guard import Receive, Scope, Send
 from ggp.referee.web.pages import render
-from ggp.referee.web.site import QUERY_TIME, Site
+from ggp.referee.web.site import PATIENT_TIME, QUERY_TIME, Site
+from ggp.referee.web.visitor import PATIENT, VISITOR
 
 T = TypeVar("T")
 DRAW_TIME = 12.0  # seconds that a board engine may take, the wait for a thread included
-READERS, DRAWERS = 16, 16  # threads that read at once, that wait for board engines
+READERS, READERS_EACH = 16, 2  # threads that read at once; for one address
+DRAWERS, DRAWERS_EACH = 16, 1  # threads that wait for board engines, of which there are two
+READS_QUEUED, DRAWS_QUEUED = 8, 60  # calls of one address that wait; a wall of boards is 48 pictures
 NO_STORE = {"cache-control": "no-store"}
 _SENTENCES = {404: "There is no such page.", 405: "This address is asked otherwise."}
 
@@ -34,14 +43,16 @@ class Answers:
 
     def __init__(self, site: Site, seats: bool = False) -> None:
         self.site, self._seats = site, seats
-        # Pools of a fixed size: a thread that reads on after its time keeps its place, so that there are never more.
-        self._readers = ThreadPoolExecutor(READERS, "reader")
-        self._drawers = ThreadPoolExecutor(DRAWERS, "drawer")
+        # Reading is charged by processor time, so a busy machine makes no visitor poorer; boards are drawn elsewhere.
+        self._readers = FairPool(READERS, "reader", READERS_EACH, READS_QUEUED, time.thread_time)
+        self._drawers = FairPool(DRAWERS, "drawer", DRAWERS_EACH, DRAWS_QUEUED, time.monotonic)
 
     async def timed(self, read: Callable[[], T]) -> T:
         """Read in a thread. Raises HTTPException for what is not there, takes too long or cannot be read now."""
         try:
-            return await within(QUERY_TIME, self._readers, read)
+            return await within(PATIENT_TIME if PATIENT.get() else QUERY_TIME, self._readers, read)
+        except PoolBusy:
+            raise HTTPException(503, "Your address asks for too much at once.", {"retry-after": "5"}) from None
         except TimeoutError:
             raise HTTPException(503, "This takes too long at the moment.", {"retry-after": "5"}) from None
         except (StoreError, Trouble, Problem) as error:
@@ -54,7 +65,7 @@ class Answers:
         """What a board engine says. Raises BoardError."""
         try:
             return await within(DRAW_TIME, self._drawers, call)
-        except TimeoutError:
+        except (TimeoutError, PoolBusy):
             raise BoardError("too many boards are being drawn: try again in a moment") from None
 
     def page(self, request: Request, template: str, **values: Any) -> Response:
@@ -69,9 +80,16 @@ class Answers:
             error.detail = _SENTENCES.get(error.status_code, f"{error.detail}.")
         error.detail = self.site.without_folders(error.detail)
         if "text/html" in request.headers.get("accept", ""):
-            text = render("problem.html", **self._common(request), status=error.status_code, text=error.detail)
+            values = {"status": error.status_code, "text": error.detail, "again": headers.get("retry-after")}
+            text = render("problem.html", **self._common(request), **values)
             return HTMLResponse(text, error.status_code, headers)
         return Response(f"{error.detail}\n", error.status_code, headers, "text/plain; charset=utf-8")
+
+    async def later(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say that a page is still being made; in a browser it comes by itself."""
+        request = Request(scope)
+        late = HTTPException(503, "This page is being made: it is here in a few seconds.", {"retry-after": "3"})
+        await (await self.problem(request, late))(scope, receive, send)
 
     async def failure(self, request: Request, error: Exception) -> Response:
         *_, last = traceback.extract_tb(error.__traceback__)
@@ -84,12 +102,31 @@ class Answers:
         root = "../" * max(0, request.url.path.count("/") - 1)
         here = request.url.path[1:]
         common = {"site": True, "root": root, "here": here, "ladder": self.site.name}
-        return {**common, "seats": self._seats, "store": self.site.word}
+        made = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+        return {**common, "seats": self._seats, "store": self.site.word, "made": made}
 
 
-async def within(seconds: float, pool: Executor, call: Callable[[], T]) -> T:
-    """The result of a call in a thread of the pool. Raises TimeoutError; a call that has not begun then never does."""
-    return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(pool, call), seconds)
+async def within(seconds: float, pool: FairPool, call: Callable[[], T]) -> T:
+    """Return the result of a call in a thread of the pool, at the expense of the visitor whose request this is.
+
+    Raises:
+        TimeoutError: It took too long; a call that has not begun then never does.
+        PoolBusy: Too many calls of this visitor wait already.
+    """
+    visitor, context = VISITOR.get(), contextvars.copy_context()
+    who, spent = (visitor.address, visitor.spend) if visitor else ("", _nobody_pays)
+    future = pool.submit(who, lambda: context.run(call), spent)
+    return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
+
+
+def _nobody_pays(seconds: float) -> None:
+    """Of work that the site does by itself."""
+
+
+async def paid() -> None:
+    """Wait until the visitor has paid for the work done so far: a long download goes no faster than its share."""
+    if (visitor := VISITOR.get()) is not None and (debt := visitor.debt()):
+        await asyncio.sleep(debt)
 
 
 def as_json(request: Request) -> bool:

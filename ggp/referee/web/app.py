@@ -1,5 +1,6 @@
 """The whole site of `ggp web` as an ASGI application."""
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from ggp.referee.store.model import StoreError
 from ggp.referee.web.answers import Answers
 from ggp.referee.web.boards import BoardPool
 from ggp.referee.web.follow import Follower
@@ -18,11 +20,14 @@ from ggp.referee.web.guard import Guard
 from ggp.referee.web.ladder_routes import LadderRoutes
 from ggp.referee.web.match_routes import MatchRoutes
 from ggp.referee.web.page_cache import PageCache
+from ggp.referee.web.pages import file_of
+from ggp.referee.web.query_words import QueryWords
 from ggp.referee.web.site import Site
 
 if TYPE_CHECKING:
     from ggp.referee.web.seats import Seats
 
+_WARM = 10  # pools whose pages are made before anybody asks for them
 LEVEL = 6  # of gzip: 9 takes three times as long for a hundredth less
 _STATIC = Path(__file__).parent / "static"
 
@@ -35,15 +40,39 @@ def make_app(
     seats: "Seats | None" = None,
 ) -> Guard:
     """hosts: names by which the site may be called; empty for any. seats: None where nothing is played here."""
-    app = site_routes(site, boards, follower, seats)
-    return Guard(
-        PageCache(GZipMiddleware(app, minimum_size=500, compresslevel=LEVEL), site.version), hosts, seats is not None
-    )
+    return make_app_and_cache(site, boards, follower, hosts, seats)[0]
+
+
+def make_app_and_cache(
+    site: Site,
+    boards: BoardPool,
+    follower: Follower,
+    hosts: frozenset[str] = frozenset(),
+    seats: "Seats | None" = None,
+) -> tuple[Guard, PageCache]:
+    """Return the same application, and the cache in it, which can make pages before anybody asks for them."""
+    answers = Answers(site, seats is not None)
+    app = _routes(answers, boards, follower, seats)
+    packed = GZipMiddleware(app, minimum_size=500, compresslevel=LEVEL)
+    pages = PageCache(packed, site.version, answers.later)
+    return Guard(QueryWords(pages, app.routes), hosts, seats is not None), pages
+
+
+def main_pages(site: Site) -> list[str]:
+    """Return the addresses of the pages that visitors ask for most, the first page aside."""
+    if not site.word:
+        return []
+    with contextlib.suppress(StoreError), site.store() as store:
+        return [*(f"/pools/{file_of(pool.name)}" for pool in store.pools()[:_WARM]), "/games", "/events"]
+    return []
 
 
 def site_routes(site: Site, boards: BoardPool, follower: Follower, seats: "Seats | None" = None) -> Starlette:
     """The pages alone, without bounds and cache."""
-    answers = Answers(site, seats is not None)
+    return _routes(Answers(site, seats is not None), boards, follower, seats)
+
+
+def _routes(answers: Answers, boards: BoardPool, follower: Follower, seats: "Seats | None") -> Starlette:
     return Starlette(
         routes=[
             *LadderRoutes(answers, boards).routes(),

@@ -1,6 +1,7 @@
 """`ggp web`: serves the pages of a ladder or a lobby until a signal."""
 
 import asyncio
+import contextlib
 import os
 import resource
 import signal
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ggp.referee.web.boards import BoardPool
     from ggp.referee.web.follow import Follower
     from ggp.referee.web.lobby_watch import LobbyWatch
+    from ggp.referee.web.page_cache import PageCache
     from ggp.referee.web.seats import Seats
     from ggp.referee.web.site import Delay, LobbyTerms, Site
 
@@ -39,6 +41,8 @@ The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
 invalid command line or file.
 """
 _SETTLING = 10  # tenths of a second from the start
+_WARMING = 15.0  # seconds that the first page may take before anybody can ask for it
+_PAUSE = 0.5  # seconds between tries, while ratings are being computed, for one
 
 
 def main(argv: list[str]) -> int:
@@ -95,7 +99,7 @@ def web(
         if os.getppid() != owner:  # it ended before that
             return 0
     try:
-        from ggp.referee.web.app import make_app
+        from ggp.referee.web.app import make_app_and_cache
         from ggp.referee.web.connections import bounded_server
     except ModuleNotFoundError as error:
         raise click.ClickException(
@@ -120,11 +124,12 @@ def web(
     site.lobby = site.lobby or terms
     boards = BoardPool(read_engine(engine), {} if engine or not word else engines_of(word))
     follower = Follower(site.follow, lambda: site.trouble)
-    app = make_app(site, boards, follower, frozenset(hosts), seated)
+    app, pages = make_app_and_cache(site, boards, follower, frozenset(hosts), seated)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a stream of a live match is a descriptor
     try:
-        asyncio.run(_serve(bounded_server(app, host, port), follower, boards, site, seated, "" if quiet else site.name))
+        server, name = bounded_server(app, host, port), "" if quiet else site.name
+        asyncio.run(_serve(server, pages, follower, boards, site, seated, name))
     except SystemExit:
         click.echo(f"ggp web: cannot listen at {listen}: choose another address with --listen", err=True)
         return 1
@@ -132,7 +137,13 @@ def web(
 
 
 async def _serve(
-    server: "Server", follower: "Follower", boards: "BoardPool", site: "Site", seats: "Seats | None", name: str
+    server: "Server",
+    pages: "PageCache",
+    follower: "Follower",
+    boards: "BoardPool",
+    site: "Site",
+    seats: "Seats | None",
+    name: str,
 ) -> None:
     """Until SIGINT or SIGTERM, which end the streams of live matches, and the process, at once. Raises SystemExit if
     it cannot listen.
@@ -140,7 +151,12 @@ async def _serve(
     name: of the ladder, said with the address; "" for silence.
     """
 
+    from ggp.referee.web.app import main_pages
     from ggp.referee.web.pages import compile_templates
+
+    def end(number: int, frame: object) -> None:
+        """Also before the server listens; uvicorn raises what it was ended by once more."""
+        server.should_exit = True
 
     async def attend() -> None:
         while not (server.started or server.should_exit):
@@ -148,21 +164,30 @@ async def _serve(
         if server.started and name:
             host, port = server.servers[0].sockets[0].getsockname()[:2]
             click.echo(f"{name}: http://{f'[{host}]' if ':' in host else host}:{port}/", err=True)
-        for _ in range(_SETTLING):  # the first visitor is served before the templates of other pages are compiled
+        for _ in range(_SETTLING):  # the first visitor is served before other pages are made
             if not server.should_exit:
                 await asyncio.sleep(0.1)
         await asyncio.to_thread(compile_templates)
+        for path in await asyncio.to_thread(main_pages, site):
+            if not server.should_exit:
+                await pages.warm(path)
         while not server.should_exit:
             await asyncio.sleep(0.1)
         await follower.close()
         if seats is not None:
             await seats.close()
 
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
     if seats is not None:
         seats.open()
+    if site.word:
+        # The first page, and what it loads, takes a second on a busy machine: nobody waits for it or is sent away.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WARMING):
+                while not (server.should_exit or await pages.warm("/")):
+                    await asyncio.sleep(_PAUSE)
     attending = asyncio.create_task(attend())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, frame: None)  # uvicorn raises what it was ended by once more
     try:
         await server.serve()
     finally:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from ggp.protocol.token_bucket import TokenBucket
+from ggp.referee.web.visitor import VISITOR, Visitor
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -22,9 +22,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_TARGET = 2048  # bytes of path and query
 MAX_HEADERS = 16 * 1024  # bytes of names and values
 MAX_BODY = 16 * 1024  # bytes of an order
-RATE, BURST = 50.0, 400.0  # requests a second of an address, and at once
 STREAMS, STREAMS_IN_ALL = 40, 4000  # open event streams of an address, of all
-_ADDRESSES = 10_000  # whose rate is known
+_ADDRESSES = 10_000  # whose requests and work are counted
 TWO_LENGTHS = "a request has either Content-Length or Transfer-Encoding, not both"
 HEADERS = (
     (
@@ -44,7 +43,7 @@ class Guard:
 
     def __init__(self, app: App, hosts: frozenset[str] = frozenset(), seats: bool = False) -> None:
         self._app, self._hosts, self._seats = app, {host.lower() for host in hosts}, seats
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._visitors: OrderedDict[str, Visitor] = OrderedDict()
         self._streams: dict[str, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,12 +57,14 @@ class Guard:
             await send(message)
 
         address = network(scope)
-        if refusal := self._refuses(scope, address):
-            await _refuse(with_headers, *refusal)
+        visitor = self._visitor(address)
+        VISITOR.set(visitor)
+        if refusal := self._refuses(scope, visitor):
+            await refuse(with_headers, *refusal)
         elif not _streams(scope["path"]):
             await self._app(scope, receive, with_headers)
         elif self._streams.get(address, 0) >= STREAMS or sum(self._streams.values()) >= STREAMS_IN_ALL:
-            await _refuse(with_headers, 503, "too many live pages are open: close some and reload", retry=10)
+            await refuse(with_headers, 503, "too many live pages are open: close some and reload", retry=10)
         else:
             self._streams[address] = self._streams.get(address, 0) + 1
             try:
@@ -73,7 +74,14 @@ class Guard:
                 if not self._streams[address]:
                     del self._streams[address]
 
-    def _refuses(self, scope: Scope, address: str) -> tuple[int, str, int] | None:
+    def _visitor(self, address: str) -> Visitor:
+        visitor = self._visitors.setdefault(address, Visitor(address, time.monotonic()))
+        self._visitors.move_to_end(address)
+        while len(self._visitors) > _ADDRESSES:
+            self._visitors.popitem(last=False)
+        return visitor
+
+    def _refuses(self, scope: Scope, visitor: Visitor) -> tuple[int, str, int] | None:
         """Status, what to say, and after how many seconds to try again (0: never)."""
         if _header(scope, b"content-length") and _header(scope, b"transfer-encoding"):
             return 400, TWO_LENGTHS, 0
@@ -90,13 +98,10 @@ class Guard:
             return 421, "this site has another name", 0
         if order and (refusal := self._refuses_order(scope)):
             return refusal
-        now = time.monotonic()
-        bucket = self._buckets.setdefault(address, TokenBucket(RATE, BURST, now))
-        self._buckets.move_to_end(address)
-        while len(self._buckets) > _ADDRESSES:
-            self._buckets.popitem(last=False)
-        if not bucket.try_consume(1, now):
+        if not visitor.try_request():
             return 429, "too many requests from your address: wait a moment", 2
+        if wait := visitor.wait():
+            return 429, f"your address has used its share of the server's time: wait {wait} s", wait
         return None
 
     def _refuses_order(self, scope: Scope) -> tuple[int, str, int] | None:
@@ -149,7 +154,8 @@ def _host(scope: Scope) -> str:
     return named.rsplit(":", 1)[0].strip("[]") if not named.endswith("]") else named.strip("[]")
 
 
-async def _refuse(send: Send, status: int, text: str, retry: int = 0) -> None:
+async def refuse(send: Send, status: int, text: str, retry: int = 0) -> None:
+    """Answer with one line of text; `retry`: after how many seconds it makes sense to ask again."""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), *([(b"retry-after", b"%d" % retry)] if retry else [])]
     if text == TWO_LENGTHS:  # a proxy may disagree on where the request ends, so nothing may follow it
         headers.append((b"connection", b"close"))

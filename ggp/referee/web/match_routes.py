@@ -20,6 +20,7 @@ from ggp.referee.web.boards import BoardError, BoardPool, BoardView
 from ggp.referee.web.follow import Follower
 from ggp.referee.web.match_page import match_page, position
 from ggp.referee.web.overlays import cell_finder
+from ggp.referee.web.query_words import Page
 from ggp.referee.web.site import FoundMatch, place_of
 
 
@@ -33,14 +34,14 @@ class MatchRoutes:
     def routes(self) -> list[Route]:
         key = "/match/{key}"
         return [
-            Route(key, self.match),
-            Route(key + "/ply/{ply:int}", self.ply),
-            Route(key + "/why/{ply:int}", self.why),
-            Route(key + "/picture/{ply:int}", self.picture),
-            Route(key + "/stream", self.stream),
-            Route(key + "/record", partial(self.download, "jsonl", lambda record: record.lines().decode())),
-            Route(key + "/sgf", partial(self.download, "sgf", _sgf)),
-            Route(key + "/gtp", partial(self.download, "gtp", gtp_script)),
+            Page(key, self.match, "ply move verify"),
+            Page(key + "/ply/{ply:int}", self.ply),
+            Page(key + "/why/{ply:int}", self.why, "move"),
+            Page(key + "/picture/{ply:int}", self.picture),
+            Page(key + "/stream", self.stream, "after"),
+            Page(key + "/record", partial(self.download, "jsonl", lambda record: record.lines().decode())),
+            Page(key + "/sgf", partial(self.download, "sgf", _sgf)),
+            Page(key + "/gtp", partial(self.download, "gtp", gtp_script)),
         ]
 
     async def match(self, request: Request) -> Response:

@@ -10,8 +10,8 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -25,7 +25,9 @@ from starlette.routing import Route
 from ggp.protocol.drawing.scene import clean
 from ggp.referee.web.answers import NO_STORE, Answers, as_json, json_answer, within
 from ggp.referee.web.boards import BoardError, BoardPool
+from ggp.referee.web.fair_pool import FairPool, PoolBusy
 from ggp.referee.web.guard import MAX_BODY, network
+from ggp.referee.web.query_words import Page
 from ggp.referee.web.seat import NotNow
 from ggp.referee.web.seat_page import seat_position
 from ggp.referee.web.seats import Place, Seats
@@ -34,7 +36,7 @@ COOKIE, CSRF = "ggp-visitor", "x-csrf-token"
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _YEAR = 365 * 86400  # seconds
 _BODY_TIME = 5.0  # seconds for an order to arrive
-DRAWERS = 8  # threads that wait for boards
+DRAWERS, DRAWERS_EACH, DRAWS_QUEUED = 8, 2, 20  # threads that wait for boards; for one address; calls of it that wait
 DRAW_TIME = 12.0  # seconds that a board may take
 _CELLS = 100  # chosen cells that are looked at
 
@@ -54,7 +56,7 @@ class SeatRoutes:
 
     def __init__(self, answers: Answers, seats: Seats, boards: BoardPool) -> None:
         self._answers, self._seats, self._boards = answers, seats, boards
-        self._drawers = ThreadPoolExecutor(DRAWERS, "seat board")
+        self._drawers = FairPool(DRAWERS, "seat board", DRAWERS_EACH, DRAWS_QUEUED, time.monotonic)
         self.orders: dict[str, Callable[[Place, _Order], Awaitable[None]]] = {
             "move": self._move,
             "resign": self._resign,
@@ -64,12 +66,12 @@ class SeatRoutes:
     def routes(self) -> list[Route]:
         one = "/seats/{id}"
         return [
-            Route("/seats", self.offers),
-            Route("/seats", self.take, methods=["POST"]),
-            Route(one, self.seat),
-            Route(one + "/events", self.events),
-            Route(one + "/position", self.position),
-            *(Route(f"{one}/{word}", partial(self.order, word), methods=["POST"]) for word in self.orders),
+            Page("/seats", self.offers, "invite opponent"),
+            Page("/seats", self.take, methods=["POST"]),
+            Page(one, self.seat),
+            Page(one + "/events", self.events),
+            Page(one + "/position", self.position, several="cell"),
+            *(Page(f"{one}/{word}", partial(self.order, word), methods=["POST"]) for word in self.orders),
         ]
 
     async def offers(self, request: Request) -> Response:
@@ -170,7 +172,7 @@ class SeatRoutes:
     async def _drawn(self, call: Callable[[], Any]) -> Any:
         try:
             return await within(DRAW_TIME, self._drawers, call)
-        except TimeoutError:
+        except (TimeoutError, PoolBusy):
             raise HTTPException(503, "Too many boards are being drawn.", {"retry-after": "1"}) from None
         except BoardError as error:
             raise HTTPException(503, f"{error}."[:300], {"retry-after": "1"}) from None

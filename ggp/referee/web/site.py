@@ -22,12 +22,14 @@ from ggp.referee.store.model import StoreError
 from ggp.referee.store.store import Store
 from ggp.referee.web.pool_rater import PoolRater
 from ggp.referee.web.sized_cache import SizedCache
+from ggp.referee.web.visitor import PATIENT
 
 if TYPE_CHECKING:
     from ggp.referee.web.lobby_watch import LobbyWatch  # loads ZeroMQ, which a ladder does not need
 
 RECORDS = 32 << 20  # bytes of stored records that are kept ready
 QUERY_TIME = 2.0  # seconds that a page may read, and each query of it
+PATIENT_TIME = 20.0  # the same for a page that is made for the next visitor, while this one has another answer
 _FRESH = 1.0  # seconds for which the matches that wait to be stored are not read again
 
 
@@ -137,15 +139,15 @@ class Site:
         self._watch, self._delay = watch, delay
         self._rated: dict[str, bool] = {}  # by what keys of matches name a pool by
         self.lobby = lobby_terms(word)
+        self._url = store_url(word) if word else ""
         if word:
             self.form = format_of(word)
-            self._url = store_url(word)
             self.rate = PoolRater(self._url)
         self._base = live_base(self._url) if word else ""
         self._live = LiveMatches(self._base)
         self._records: SizedCache[bytes, Record] = SizedCache(RECORDS)
         self._lock = threading.Lock()
-        self._store: Store | None = None
+        self._stores: dict[bool, Store] = {}  # by whether reading may take longer than a visitor waits
         self._file: tuple[int, int] | None = None  # which file the store is
         self._waiting_lock = threading.Lock()
         self._waiting: dict[str, Record] = {}
@@ -156,19 +158,19 @@ class Site:
         """The store, opened when it is first needed, and again after an error or for a new file. Raises StoreError."""
         if not self.word:
             raise StoreError("this site shows live matches only", code="no-store")
+        patient = PATIENT.get()
         with self._lock:
-            if self._store is not None and self._file != self._identity():
+            if self._stores and self._file != self._identity():
                 self._close()
                 self.rate = PoolRater(self._url)
-            if self._store is None:
+            if (store := self._stores.get(patient)) is None:
                 self._file = self._identity()
-                self._store = Store.open(self._url, read_time=QUERY_TIME)
-            store = self._store
+                store = self._stores[patient] = Store.open(self._url, read_time=PATIENT_TIME if patient else QUERY_TIME)
         try:
             yield store
         except StoreError:
             with self._lock:
-                if self._store is store:
+                if self._stores.get(patient) is store:
                     self._close()
             raise
 
@@ -238,9 +240,12 @@ class Site:
         return None
 
     def version(self) -> tuple[object, object]:
-        """Which file an SQLite store is, and what changes whenever it does; of another database both are always new."""
+        """Return which database is read, and what changes whenever its content does.
+
+        The content of a database that is no file is taken for new each time; so is the database if it is not there.
+        """
         if (identity := self._identity()) is None:
-            return object(), object()
+            return object() if self._url.startswith("sqlite") else self._url, object()
         found = []
         for path in (self._base, f"{self._base}-wal"):
             with contextlib.suppress(OSError):
@@ -256,9 +261,9 @@ class Site:
 
     def _close(self) -> None:
         """Threads that read keep their connections until they have read."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
 
     def _identity(self) -> tuple[int, int] | None:
         """Which file an SQLite store is; None if it is not there, or no file."""

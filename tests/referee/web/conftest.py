@@ -2,7 +2,7 @@
 
 import pytest
 
-from ggp.referee.web import answers, pool_rater, site
+from ggp.referee.web import answers, page_cache, pool_rater, site
 
 PATIENCE = 60.0  # seconds
 
@@ -11,4 +11,8 @@ PATIENCE = 60.0  # seconds
 def _patient_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "QUERY_TIME", PATIENCE)
     monkeypatch.setattr(site, "QUERY_TIME", PATIENCE)
+    monkeypatch.setattr(answers, "PATIENT_TIME", PATIENCE)
+    monkeypatch.setattr(site, "PATIENT_TIME", PATIENCE)
+    monkeypatch.setattr(page_cache, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(page_cache, "MOMENT", PATIENCE)
     monkeypatch.setattr(pool_rater, "_MOMENT", PATIENCE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.web import guard
+from ggp.referee.web import guard, visitor
 from ggp.referee.web.guard import Guard, Message
 from tests.support.web_site import asked
 
@@ -99,8 +99,8 @@ def test_only_its_own_names_are_answered(host: str, status: int) -> None:
 
 
 def test_an_address_that_asks_too_often_waits_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BURST", 3.0)
-    monkeypatch.setattr(guard, "RATE", 0.001)
+    monkeypatch.setattr(visitor, "BURST", 3.0)
+    monkeypatch.setattr(visitor, "RATE", 0.001)
     guarded = Guard(site)
     assert [asked(guarded, "/", client="2001:db8::1").status for _ in range(4)] == [200, 200, 200, 429]
     assert asked(guarded, "/", client="2001:db8::ffff").status == 429, "an IPv6 /64 is one address"
@@ -123,3 +123,30 @@ def test_streams_of_an_address_are_counted_while_they_are_open(monkeypatch: pyte
     assert asked(guarded, "/match/a/stream").status == 200
     assert inside[1] == 503
     assert asked(guarded, "/match/a/stream").status == 200, "the first has ended"
+
+
+def test_an_address_pays_for_the_work_of_its_requests_by_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitor, "WORK_BURST", 1000.0)
+    monkeypatch.setattr(visitor, "WORK", 0.1)
+
+    async def costly(scope: Any, receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
+        who = visitor.VISITOR.get()
+        assert who is not None
+        who.spend(0.4)
+        await site(scope, receive, send)
+
+    guarded = Guard(costly)
+    assert [asked(guarded, "/").status for _ in range(4)] == [200, 200, 200, 429]
+    refused = asked(guarded, "/")
+    assert "share of the server's time" in refused.text and int(refused.headers["retry-after"]) > 1000
+    assert asked(guarded, "/", client="192.0.2.2").status == 200
+
+
+def test_work_is_paid_for_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    one = visitor.Visitor("a", 0.0)
+    one.spend(visitor.WORK_BURST / 1000 + 1)
+    assert one.wait() == 4 and one.debt() == 4.0
+    now[0] = 4.0
+    assert one.wait() == 0

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
+from ggp.referee.web import page_cache
 from ggp.referee.web.guard import App, Message, Receive, Scope, Send
 from ggp.referee.web.page_cache import PageCache
-from tests.support.web_site import asked
+from tests.support.web_site import WebAnswer, answered, asked
 
 
 class Pages:
@@ -15,7 +16,7 @@ class Pages:
     def __init__(self, took: float = 0.0, status: int = 200, control: str = "") -> None:
         self.made, self.now, self.store, self.version, self.took, self.status = 0, 0.0, 0, 0, took, status
         self.headers = [(b"cache-control", control.encode())]
-        self.cache = PageCache(self.app, lambda: (self.store, self.version), lambda: self.now)
+        self.cache = PageCache(self.app, lambda: (self.store, self.version), clock=lambda: self.now)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.made += 1
@@ -122,3 +123,79 @@ def test_old_pages_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pages.made == 50, "the newest is kept"
     asked(pages.cache, "/games?before=0")
     assert pages.made == 51
+
+
+class SlowPages(Pages):
+    """Pages that are made when they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate: asyncio.Event | None = None
+        self.fails = False
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+        self.status = 503 if self.fails else 200
+        await super().app(scope, receive, send)
+
+
+def test_the_last_page_is_sent_with_its_age_while_a_new_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "MOMENT", 0.01)
+    pages = SlowPages()
+
+    async def visits() -> list[WebAnswer]:
+        found = [await visit(pages, "/events")]
+        pages.version, pages.now, pages.gate = 1, 7.0, asyncio.Event()
+        found += [await visit(pages, "/events"), await visit(pages, "/games")]
+        pages.gate.set()
+        await asyncio.sleep(0.05)
+        return [*found, await visit(pages, "/events")]
+
+    first, old, other, new = asyncio.run(visits())
+    assert first.text == old.text == "/events 1." and "refresh" not in first.headers
+    assert (old.status, old.headers["age"], old.headers["refresh"]) == (200, "7", "3")
+    assert other.status == 503 and other.headers["retry-after"] == "3", "there is none yet"
+    assert new.text.startswith("/events ") and new.text != old.text and "age" not in new.headers
+    assert pages.made == 3, "each once, though nobody waited for it"
+
+
+def test_a_page_with_a_form_does_not_load_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_cache, "MOMENT", 0.01)
+    pages = SlowPages()
+
+    async def visits() -> WebAnswer:
+        await visit(pages, "/games")
+        pages.version, pages.gate = 1, asyncio.Event()
+        pages.now = 1.0
+        return await visit(pages, "/games")
+
+    old = asyncio.run(visits())
+    assert old.headers["age"] == "1" and "refresh" not in old.headers
+
+
+def test_where_a_new_page_fails_the_last_one_is_sent_for_an_hour_and_of_another_store_never() -> None:
+    pages = SlowPages()
+    asked(pages.cache, "/events")
+    pages.version, pages.now, pages.fails = 1, 1800.0, True
+    assert asked(pages.cache, "/events").text == "/events 1."
+    pages.now = 3601.0
+    assert asked(pages.cache, "/events").status == 503
+    pages.fails = False
+    asked(pages.cache, "/events")
+    pages.store, pages.fails, pages.now = 1, True, 3602.0
+    assert asked(pages.cache, "/events").status == 503
+
+
+def test_a_page_is_there_before_anybody_asks_for_it() -> None:
+    pages = Pages()
+    assert asyncio.run(pages.cache.warm("/"))
+    assert asked(pages.cache, "/", accept_encoding="gzip").status == 200
+    assert asked(pages.cache, "/index.html", accept_encoding="gzip").status == 200
+    assert pages.made == 1
+    pages.status = 503
+    assert not asyncio.run(pages.cache.warm("/events"))
+
+
+async def visit(pages: Pages, url: str) -> WebAnswer:
+    return await answered(pages.cache, url, "GET", "192.0.2.1", b"", None)

@@ -19,11 +19,13 @@ from starlette.routing import Mount, Route
 
 from ggp.protocol.transports.lobby_dial import LobbyLink
 from ggp.referee.play.bot_spec import read_engine
-from ggp.referee.web import guard, seats
+from ggp.referee.web import seats
+from ggp.referee.web import visitor as visitor_module
 from ggp.referee.web.app import make_app, site_routes
 from ggp.referee.web.boards import BoardError, BoardPool, BoardView
 from ggp.referee.web.follow import Follower
 from ggp.referee.web.guard import Guard
+from ggp.referee.web.query_words import Page
 from ggp.referee.web.seats import Seats
 from ggp.referee.web.site import Site
 from tests.support.stores import Filled, a_season, entrant, ladder, real_setup
@@ -82,7 +84,7 @@ class AskedSite:
 
     app: Guard
     runner: asyncio.Runner
-    routes: list[tuple[str, set[str]]]  # path and methods
+    routes: list[tuple[str, set[str], set[str]]]  # path, methods, words of the query
     known: dict[str, list[str]]
     orders: dict[str, str]  # headers of the visitor who has a seat
 
@@ -112,7 +114,8 @@ class NoBoards(BoardPool):
 def made(folder: Path, boards: BoardPool, url: str = "") -> Iterator[AskedSite]:
     with pytest.MonkeyPatch.context() as patch, closing(boards), asyncio.Runner() as runner:
         patch.setattr(seats, "Ordering", QuietOrders)
-        patch.setattr(guard, "RATE", 1e9)
+        patch.setattr(visitor_module, "RATE", 1e9)
+        patch.setattr(visitor_module, "WORK", 1e9)
         with Filled(folder, ladder(["ann", "bob", "cat", "dan", entrant(HOSTILE)]), url) as filled:
             a_season(filled)
             filled.meet(HOSTILE, "ann", (0, "rules"), (1, "illegal_move"))
@@ -127,13 +130,14 @@ def made(folder: Path, boards: BoardPool, url: str = "") -> Iterator[AskedSite]:
         visitor["x_csrf_token"] = re.findall(r'data-csrf="(\w+)"', page.text)[0]
         taken = runner.run(answered(app, "/seats", "POST", "192.0.2.1", b'{"pool": "people"}', None, **visitor))
         assert taken.status == 201, taken.text
-        routes = list[tuple[str, set[str]]]()
+        routes = list[tuple[str, set[str], set[str]]]()
         for route in site_routes(site, boards, follower, people).routes:
             assert isinstance(route, Route | Mount), "say here how to ask this kind"
             if isinstance(route, Route):
-                routes.append((route.path, route.methods or set()))
+                words = {*route.words} if isinstance(route, Page) else {"format"}
+                routes.append((route.path, route.methods or set(), words))
             else:
-                routes.append((f"{route.path}/{{name}}", {"GET"}))
+                routes.append((f"{route.path}/{{name}}", {"GET"}, {"format"}))
         files = ["fast.html", "ann.html", "dan.html", "none.html"]
         known = {
             "key": keys[:1] + keys[-2:],
@@ -148,7 +152,7 @@ def made(folder: Path, boards: BoardPool, url: str = "") -> Iterator[AskedSite]:
 
 def _sent(site: AskedSite, data: st.DataObject) -> WebAnswer:
     """One request, and its answer."""
-    path, methods = data.draw(st.sampled_from(site.routes))
+    path, methods, known_words = data.draw(st.sampled_from(site.routes))
 
     def fill(found: re.Match[str]) -> str:
         name, _, kind = found[1].partition(":")
@@ -156,7 +160,8 @@ def _sent(site: AskedSite, data: st.DataObject) -> WebAnswer:
         return quote(data.draw((st.sampled_from(known) | ANY) if known else ANY), safe="")
 
     url = re.sub(r"\{([^}]+)\}", fill, path)
-    words = data.draw(st.dictionaries(st.sampled_from(sorted(WORDS)), st.none(), max_size=4))
+    some = st.sampled_from(sorted(WORDS if data.draw(st.integers(0, 4)) == 0 else WORDS.keys() & known_words))
+    words = data.draw(st.dictionaries(some, st.none(), max_size=4))
     query = [(name, data.draw(st.sampled_from(WORDS[name]) | ANY)) for name in words]
     url += f"?{urlencode(query)}" if query else ""
     method = data.draw(st.sampled_from(METHODS) if "GET" in methods else st.sampled_from(["POST", "POST", "GET"]))

@@ -12,7 +12,9 @@ async function renew() {
     try {
       const answer = await fetch(location.href);
       if (answer.ok) {
-        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+        const whole = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = whole.querySelector("main");
+        document.getElementById("made").replaceWith(whole.getElementById("made"));
         const focused = document.activeElement?.href;
         if (fresh.innerHTML !== before) {
           before = fresh.innerHTML;
