@@ -538,7 +538,9 @@ def _show(report: SeriesReport, record: str, warnings: list[str], as_object: boo
         click.echo(f"ggp match: THE ENGINE FAILED in {failed} matches, which are void: see the record", err=True)
     if report.gave_up:
         click.echo(f"ggp match: {report.waits}; no process could be started for {HOST_PATIENCE:.0f} s", err=True)
-    if report.failed:
+    if report.gone:
+        click.echo(f"ggp match: {report.failed}", err=True)
+    elif report.failed:
         click.echo(f"ggp match: cannot go on writing the record: {report.failed}; free space and repeat", err=True)
     if report.deaths:
         recorded = report.runs[0].setup.record

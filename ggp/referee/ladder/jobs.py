@@ -158,6 +158,11 @@ class CommitBuffer:
         return bool(self._finished or self._unplayable)
 
     @property
+    def finished(self) -> list[FinishedGame]:
+        """Return the games that the store has not taken."""
+        return self._finished
+
+    @property
     def troubled(self) -> float:
         """Seconds since the store began to refuse; 0: it takes what it is given."""
         return time.monotonic() - self._failing if self._failing else 0.0

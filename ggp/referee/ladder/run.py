@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
@@ -25,7 +26,7 @@ from ggp.referee.play.bot_spec import CHANGED
 from ggp.referee.play.pool import WorkerPool, WorkersLost
 from ggp.referee.play.process import NO_LIMITS, ProcessLimits
 from ggp.referee.play.worker import Batch, BatchResult
-from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, Taken, UnplayablePair
+from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, StoreGone, Taken, UnplayablePair
 from ggp.referee.store.schema import NO_CULPRIT
 from ggp.referee.store.store import Store
 
@@ -114,6 +115,7 @@ class LadderRun:
         self._deaths = 0
         self._faults = FaultWindow()
         self._hungry = False  # workers could do with more than the schedule gives, which waits for results
+        self._gone: StoreGone | None = None  # the store's file is another one, or none
         self._short = 0.0  # since when the host cannot start processes
         self._away = False  # the store refused, and has not yet said again what there is to play
         self._pool: WorkerPool
@@ -182,7 +184,8 @@ class LadderRun:
         self._drain()
         self._pool.close()
         self._unsaved.add((), self._doubtful)
-        self._save(last=True)
+        if self._save(last=True) and self._gone is not None:  # nothing waited, but all that was stored is gone
+            self._rescue(self._gone)
         self._news.end(self._contests, self._seen)
 
     # -- calls of the control ------------------------------------------------------------------------------------
@@ -234,6 +237,8 @@ class LadderRun:
                 self.store.beat()
             except Taken as taken:  # the other process plays the same pairs
                 self.progress.failed = str(taken)
+            except StoreGone as gone:
+                self._refuse(gone)
             except StoreError:  # the saving of games reports it
                 pass
         if now - self._looked < _LOOK and not self._doubtful:
@@ -408,9 +413,17 @@ class LadderRun:
     def _refused(self, error: StoreError, last: bool = False) -> None:
         """The store takes nothing: wait, but not longer than PATIENCE."""
         self._away = True
-        self._news.say(str(error) if last else f"{error}; the run waits")
-        if self._unsaved.troubled > PATIENCE or last:
-            self.progress.failed = str(error)
+        self._gone = error if isinstance(error, StoreGone) else None
+        self._news.say(str(error) if last or self._gone else f"{error}; the run waits")
+        if last:
+            self._rescue(error)
+        elif self._unsaved.troubled > PATIENCE or isinstance(error, StoreGone):
+            self.progress.failed = self.progress.failed or str(error)
+
+    def _rescue(self, error: StoreError) -> None:
+        """The run ends and the store takes nothing: keep elsewhere what is only in memory, and say where."""
+        where = self.store.rescue(self._unsaved.finished, isinstance(error, StoreGone), Path(self.ladder.path).parent)
+        self.progress.failed = "; ".join(filter(None, [str(error), where]))
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.progress.stopped = number

@@ -11,7 +11,17 @@ from typing import TypeVar
 
 from ggp.referee.background_tasks import BackgroundTasks
 from ggp.referee.lobby.log import EventLog
-from ggp.referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool, PoolEntry, StoreError, UnplayablePair
+from ggp.referee.store.model import (
+    GAMES,
+    FinishedGame,
+    Pair,
+    PairResult,
+    Pool,
+    PoolEntry,
+    StoreError,
+    StoreGone,
+    UnplayablePair,
+)
 from ggp.referee.store.store import Store
 
 _AMONG = 2000  # versions that are looked at together for pairs of theirs
@@ -102,8 +112,10 @@ T = TypeVar("T")
 class StoreWriter:
     """`open` in the running loop, `close` before the store is."""
 
-    def __init__(self, store: Store, event_log: EventLog) -> None:
-        self._store, self._event_log = store, event_log
+    def __init__(self, store: Store, event_log: EventLog, end: Callable[[], None] = lambda: None) -> None:
+        """`end` ends the lobby."""
+        self._store, self._event_log, self._end = store, event_log, end
+        self.lost = ""  # how the store was lost, and where its games are
         self._thread = ThreadPoolExecutor(1, "writer", _give_way)
         self._waiting: list[tuple[FinishedGame | UnplayablePair, asyncio.Future[list[PairResult]]]] = []
         self._some = asyncio.Event()
@@ -157,6 +169,8 @@ class StoreWriter:
             batch = self._waiting[: 1 if self._alone else None]
             try:
                 results = await self.work(lambda batch=batch: self._add([what for what, _ in batch]))  # type: ignore[misc]
+            except StoreGone as error:
+                self.lose(error)
             except StoreError as error:
                 self._event_log.log("store", "refuses", reason=str(error))
                 if self._hurried:
@@ -178,6 +192,15 @@ class StoreWriter:
                     kept.set_result(
                         [one for one in results if (one.pool, one.number) == (what.pair.pool, what.pair.number)]
                     )
+
+    def lose(self, error: StoreGone) -> None:
+        """The store's file is gone: keep elsewhere what it held and what waits, and have the lobby end."""
+        if not self.lost:
+            games = [what for what, _ in self._waiting if isinstance(what, FinishedGame)]
+            self.lost = "; ".join(filter(None, [str(error), self._store.rescue(games, gone=True)]))
+            self._event_log.log("store", "gone", reason=self.lost)
+            self._end()
+        self._give_up(len(self._waiting), error)
 
     def _give_up(self, count: int, error: Exception) -> None:
         for _, kept in self._take(count):

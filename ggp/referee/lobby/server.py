@@ -23,7 +23,7 @@ from ggp.referee.lobby.remote_bot import ConnectedBot, Lateness
 from ggp.referee.lobby.sessions import Bounds, Sessions
 from ggp.referee.lobby.socket import RouterSocket
 from ggp.referee.lobby.spectators import Spectators
-from ggp.referee.store.model import Ladder, StoreError, Taken
+from ggp.referee.store.model import Ladder, StoreError, StoreGone, Taken
 from ggp.referee.store.store import Store
 
 _BEAT = 10.0  # seconds between signs of life in the store
@@ -65,7 +65,7 @@ class LobbyServer:
         self._lateness = Lateness()
         games = {pool.setting.game for pool in ladder.pools}
         self.sessions = Sessions(plan.bounds, ladder.budgets, games, admission, event_log, self._lateness)
-        self.writer = StoreWriter(store, event_log)
+        self.writer = StoreWriter(store, event_log, self._end_at_once)
         series = series_of(ladder)
         self._room = Room(self.sessions, engines, self.writer, live, spectators, event_log, ladder.budgets, series)
         self._registration = Registration(ladder, store, self.writer)
@@ -100,6 +100,8 @@ class LobbyServer:
             await self._shut_down()
         if self._front is not None and self._front.lost:
             raise Taken(self._front.lost)
+        if self.writer.lost:
+            raise StoreError(self.writer.lost)
 
     def stop(self) -> None:
         """Start no more matches, wait for the running ones, then end; called again, wait no longer."""
@@ -108,6 +110,11 @@ class LobbyServer:
             self.writer.hurry()
         self.running.closed = True
         self._stopping.set()
+
+    def _end_at_once(self) -> None:
+        """End without waiting for matches: their results could not be stored."""
+        self.stop()
+        self.stop()
 
     def metrics(self) -> list[Metric]:
         """The metrics; none before the socket is open."""
@@ -172,6 +179,8 @@ class LobbyServer:
                     beat = time.monotonic()
                     if self._front is None:
                         await self.writer.work(self._store.beat)
+            except StoreGone as error:
+                self.writer.lose(error)
             except StoreError:  # it is tried again in a moment
                 pass
             except Exception as error:

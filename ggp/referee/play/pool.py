@@ -30,7 +30,7 @@ from ggp.referee.play.bot_spec import SHORTAGES, HostBusy
 from ggp.referee.play.judge import JUDGE
 from ggp.referee.play.match_runner import FIRST_PAUSE, LONGEST_PAUSE, OPENINGS
 from ggp.referee.play.openings import OpeningBook
-from ggp.referee.play.record_file import Recorder, RecorderError
+from ggp.referee.play.record_file import Recorder, RecorderError, RecordGone
 from ggp.referee.play.series import SeriesConfig, SeriesTally, attempt_of, seats
 from ggp.referee.play.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
 from ggp.referee.ratings.sequential import SequentialTest
@@ -486,6 +486,7 @@ class SeriesReport:
     rss: int = 0  # KiB, the largest worker
     deaths: int = 0  # how often in a row workers died, without a match in between
     failed: str = ""  # why a worker could not keep what it played
+    gone: bool = False  # the record itself is no longer where it was
 
     @property
     def seconds(self) -> float:
@@ -616,6 +617,8 @@ def run_series(
                 report.wait_for_host(pool.trouble())
                 seen(report)
                 _fill(pool, report, recorder.left)
+        except RecordGone as gone:
+            report.failed, report.gone = str(gone), True
         except OSError as error:  # of a write to the record; what others finished before is kept
             report.failed = str(error)
         except WorkersLost:

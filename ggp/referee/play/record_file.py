@@ -23,7 +23,7 @@ from ggp.protocol.records import (
     RecordError,
     read_records,
 )
-from ggp.protocol.safe_files import open_folder, open_new, open_to_append
+from ggp.protocol.safe_files import create_file, open_folder, open_new, open_to_append
 from ggp.referee.records import lines_of, live_path, remove_side_files, take_interrupted
 
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
@@ -33,6 +33,10 @@ class RecorderError(Problem):
     """The file cannot be used; str() is one line that names the remedy."""
 
     code = "bad-record-file"
+
+
+class RecordGone(OSError):
+    """The record was removed, replaced or truncated while it was written; str() says where its matches are now."""
 
 
 class Recorder:
@@ -50,6 +54,7 @@ class Recorder:
         self._file = -1
         self._live: SideFile | None = None
         self._synced = 0
+        self._gone = False  # it is no longer where it was
         if path is not None:
             self._file = _open(path)
             try:
@@ -61,10 +66,40 @@ class Recorder:
             self.left = take_interrupted(str(path))
 
     def commit(self) -> None:
-        """Flush everything appended so far to the disk."""
+        """Flush everything appended so far to the disk.
+
+        Raises:
+            RecordGone: The first time that the file is no longer the one that was opened.
+            OSError: It cannot be written.
+        """
+        if self._file >= 0 and not self._gone:
+            self._check_file()
         if self._file >= 0 and (size := os.fstat(self._file).st_size) > self._synced:
             os.fdatasync(self._file)
             self._synced = size
+
+    def _check_file(self) -> None:
+        """Raise RecordGone, after a copy of what is still open was made, if the file is gone from its place."""
+        assert self._path is not None, "a file has a path"
+        ours = os.fstat(self._file)
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            how = "was removed"
+        else:
+            same = (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
+            how = "was replaced by another file" if not same else "was truncated"
+            if same and ours.st_size >= self._synced:
+                return
+        self._gone = True
+        where = self._path.with_name(f"{self._path.name}.rescued")
+        try:
+            with open(f"/proc/self/fd/{self._file}", "rb") as whole:  # noqa: PTH123 - it may have no other name
+                create_file(where, whole.read())
+            said = f"what it holds now is in {where}" if how == "was truncated" else f"all its matches are in {where}"
+        except OSError as error:
+            said = f"its matches cannot be written to {where} ({error.strerror})"
+        raise RecordGone(f"{self._path} {how} while it was written; {said}")
 
     def append(self, record: bytes) -> None:
         """Write a whole match, where no worker does. Raises OSError."""
@@ -90,8 +125,8 @@ class Recorder:
                 remove_side_files(str(self._path))
             if self._live is not None:
                 self._live.close()
-            if os.fstat(self._file).st_size == 0:
-                self._path.unlink()
+            if os.fstat(self._file).st_size == 0 and not self._gone:
+                self._path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = -1
 

@@ -33,7 +33,8 @@ from ggp.protocol.records import RecordError
 from ggp.protocol.safe_files import resolve_file
 from ggp.referee.packed_records import unpack
 from ggp.referee.store.counts import refresh
-from ggp.referee.store.model import Full, Locked, StoreError, TooNew
+from ggp.referee.store.model import Full, Locked, StoreError, StoreGone, TooNew
+from ggp.referee.store.rescue import copy_database, remove_side_files
 from ggp.referee.store.schema import NAME, endings, fronts, meta, metadata, pairs, present, records
 
 PATIENCE = 5  # seconds to wait for another process that writes
@@ -53,6 +54,8 @@ class Database:
         self.url = _read_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.path = Path(self.url.database or "") if self.sqlite else None
+        self._identity: tuple[int, int] | None = None  # of the file that was opened to write: device and inode
+        self._size = 0  # bytes that it had when it was last looked at
         self.name = str(self.path) if self.sqlite else without_password(self.url.render_as_string())
         try:
             self._writer = _sqlite_writer(self.url) if self.sqlite else _postgresql_writer(self.url)
@@ -62,11 +65,20 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction, durable on leaving; an exception within undoes it. Raises StoreError."""
+        """Open a transaction that is durable on leaving; an exception within undoes it.
+
+        Raises:
+            StoreGone: The file was removed, replaced or truncated; nothing was written.
+            StoreError: The database does not take it.
+        """
+        if self._identity is not None:
+            self._look()  # before a connection is made, which would create the file anew
         with self._told(), self._writer.connect() as connection:
             try:
                 with connection.begin():
+                    self._check_file(connection)
                     yield connection
+                    self._check_file(connection)
             except DBAPIError:
                 connection.invalidate()  # after a full disk its cache may differ from the file
                 raise
@@ -76,6 +88,51 @@ class Database:
         """One snapshot. Raises StoreError."""
         with self._told(), self._reader.connect() as connection, connection.begin():
             yield connection
+
+    def rescue(self) -> Path:
+        """Copy the database that is still open, although its file is gone, to a new file beside it.
+
+        Raises:
+            StoreError, OSError: It cannot be copied.
+        """
+        assert self.path is not None, "only a file can be gone"
+        with self._told(), self._writer.connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            try:
+                path = copy_database(driver, self.path)
+            except sqlite3.Error as error:
+                raise StoreError(f"{self.name} cannot be copied: {error}", code="no-rescue") from None
+            remove_side_files(self.path)
+        return path
+
+    def _check_file(self, connection: Connection) -> None:
+        """Raise StoreGone if the file is no longer the one that was opened, or has lost its end."""
+        if self.path is None:
+            return
+        size = self._look()
+        if size < self._size:  # VACUUM of another process makes it smaller, too
+            try:
+                whole = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() == "ok"
+            except DBAPIError:
+                whole = False
+            if not whole:
+                raise StoreGone(f"{self.name} was truncated while it was in use")
+        self._size = size
+
+    def _look(self) -> int:
+        """Return the size of the file. Raises StoreGone if it is another file than before, or none."""
+        assert self.path is not None, "only a file has an identity"
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            raise StoreGone(f"{self.name} was removed while it was in use") from None
+        except OSError:  # SQLite says what is wrong
+            return self._size
+        identity = found.st_dev, found.st_ino
+        if self._identity not in (None, identity):
+            raise StoreGone(f"{self.name} was replaced by another file while it was in use")
+        self._identity = identity
+        return found.st_size
 
     def close(self) -> None:
         """End every connection; the last one to an SQLite file leaves the file alone in its folder."""

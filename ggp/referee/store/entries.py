@@ -361,6 +361,11 @@ def release(connection: Connection, me: Holder) -> None:
         connection.execute(run_lock.delete())
 
 
+def forget_runner(connection: Connection) -> None:
+    """Release the run lock, whoever holds it: this is a copy that nobody runs."""
+    connection.execute(run_lock.delete())
+
+
 def running(connection: Connection, me: Holder, others: bool = False, old: bool = False) -> str:
     """The process that runs the ladder now, "" for none; `others`: this process does not count; `old`: the store has no
     table of fronts yet."""

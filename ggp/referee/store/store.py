@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import datetime, timedelta
 from functools import wraps
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, or_, select, true
 
-from ggp.referee.store import entries, fronts
+from ggp.protocol.records import RecordError
+from ggp.referee.store import entries, fronts, rescue
 from ggp.referee.store import games as played
 from ggp.referee.store.audit import Findings, Progress, rebuild
 from ggp.referee.store.bulk import execute_many
@@ -463,6 +465,27 @@ class Store:
         with self.database.writing() as connection:
             return played.add(connection, finished, unplayable)
 
+    def rescue(self, finished: Sequence[FinishedGame], gone: bool, folder: Path | None = None) -> str:
+        """Write what is only in memory to a new file, and say in words where it is.
+
+        Args:
+            finished: Games that the store does not take.
+            gone: Whether its file was removed or replaced: then all that it held is written, too.
+            folder: Where the file goes if the store is none; by default the current folder.
+        """
+        path = self.database.path or (folder or Path.cwd()) / "store"
+        games = f"{len(finished)} games that were only in memory"
+        try:
+            if gone:
+                with contextlib.suppress(StoreError, OSError), _rescued(self.database) as (copy, store):
+                    store.add(finished)
+                    return f"all that it held, and {games}, are in {copy}: move it to {path} to go on from there"
+            if not finished:
+                return ""
+            return f"{games} are in {rescue.write_records(path, finished)}"
+        except (OSError, RecordError) as error:
+            return f"{games} are lost: no file beside {path} can be written ({error})"
+
     challenge = _writing(played.challenge)
     withdraw = _writing(played.withdraw)
     challenges = _reading(played.list_challenges)
@@ -600,6 +623,16 @@ class Store:
                 return
             after = found[-1][0].id
             left = None if left is None else left - len(found)
+
+
+@contextlib.contextmanager
+def _rescued(database: Database) -> Iterator[tuple[Path, Store]]:
+    """A copy of a database whose file is gone, as a store without a run lock. Raises StoreError, OSError."""
+    path = database.rescue()
+    with Store.open(f"sqlite:///{path}") as store:
+        with store.database.writing() as connection:
+            entries.forget_runner(connection)
+        yield path, store
 
 
 def _prepare(database: Database, create: bool) -> None:

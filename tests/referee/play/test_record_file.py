@@ -14,7 +14,7 @@ from ggp.protocol.records import MAX_RECORD_LINE, RecordError, read_records
 from ggp.protocol.safe_files import NEW
 from ggp.referee.archive.export import main as main_export
 from ggp.referee.archive.verify import main as main_verify
-from ggp.referee.play.record_file import Recorder, RecorderError, SideFile
+from ggp.referee.play.record_file import Recorder, RecorderError, RecordGone, SideFile
 from ggp.referee.records import remove_side_files, side_files
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
@@ -201,3 +201,29 @@ def test_a_side_file_comes_back_with_its_folder_and_leaves_nothing_open(tmp_path
     assert [path.name for path in folder.iterdir()] == ["record.live-1"]
     side.close()
     assert len(list(opened.iterdir())) == before
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "truncated"])
+def test_a_record_that_is_gone_while_it_is_written_is_noticed_and_rescued(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "games.jsonl"
+    one = MemoryMatch("go size=2 komi=0.5", bot(["A1", "pass"]), bot(["B2", "pass"])).run().record.lines()
+    with Recorder(path) as recorder:
+        recorder.append(one)
+        recorder.commit()
+        if how == "removed":
+            path.unlink()
+        elif how == "replaced":
+            (tmp_path / "other").write_bytes(b"another\n")
+            (tmp_path / "other").replace(path)
+        else:
+            os.truncate(path, 10)
+        recorder.append(one)
+        if how == "truncated":
+            os.truncate(path, 10)
+        with pytest.raises(RecordGone, match=f"was {how}") as caught:
+            recorder.commit()
+        recorder.commit()  # it is said once, and the end is as always
+    rescued = tmp_path / "games.jsonl.rescued"
+    assert str(rescued) in str(caught.value)
+    assert rescued.read_bytes() == (one[:10] if how == "truncated" else one * 2)
+    assert how != "replaced" or path.read_bytes() == b"another\n"
