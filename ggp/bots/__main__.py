@@ -3,5 +3,6 @@
 import sys
 
 from ggp.bots.command import main
+from ggp.protocol.standard_streams import run_program
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(run_program("ggp bot", lambda: main(sys.argv[1:])))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from ggp.protocol.entry_points import entry_points, version
 from ggp.protocol.errors import LocalProtocolError, Problem
+from ggp.protocol.standard_streams import OutputError, run_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,30 +79,23 @@ _REMEDIES = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status."""
+    return run_program("ggp", lambda: _run_here(argv))
+
+
+def _run_here(argv: list[str] | None) -> int:
+    """Run one command on a machine that may be short of resources: then one line says so. Returns the exit status."""
     try:
-        status = _main(argv)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has closed it, as `head` does
-        sys.stdout = None
-        return 141
-    except KeyboardInterrupt:  # before the command could handle it
-        return 130
+        return _main(argv)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            sys.stdout = None
-            print(f"ggp: cannot write the output: {error.strerror}", file=sys.stderr)
-        elif error.errno in _REMEDIES:
-            remedy = _REMEDIES[error.errno]
-            print(f"ggp: this machine is short of resources ({error.strerror}): {remedy}", file=sys.stderr)
-        else:
+        if isinstance(error, OutputError) or error.errno not in _REMEDIES:
             raise
-        return 1
+        remedy = _REMEDIES[error.errno]
+        print(f"ggp: this machine is short of resources ({error.strerror}): {remedy}", file=sys.stderr)
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise
         print(f"ggp: this machine is short of resources ({error}): {_REMEDIES[errno.EAGAIN]}", file=sys.stderr)
-        return 1
-    return status
+    return 1
 
 
 def _main(argv: list[str] | None) -> int:

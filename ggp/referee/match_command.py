@@ -51,7 +51,7 @@ from ggp.referee.play.setting import Setting, Timeouts
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
 from ggp.referee.sandbox.levels import NONE, Level, Sandbox
 from ggp.referee.sandbox.machine import check_level
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import can_redraw, clean, rich_console
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
 _MOST_BOTS = 100
@@ -251,7 +251,7 @@ def match(
             _check_reports(setup, named)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
     report, recorder = _resume(setups, hypotheses, book, warnings, mix)
-    err = Console(stderr=True)
+    err = rich_console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
     if by_hand:
@@ -260,7 +260,7 @@ def match(
     else:
         left = sum(len(run.left) for run in report.runs)
         jobs = min(jobs, max(1, left))
-        terminal = None if quiet or verbose or not err.is_terminal else err
+        terminal = None if quiet or verbose or not can_redraw(sys.stderr) else err
         report = _run(report, jobs, cores, recorder, terminal, 0 if quiet else interval or 0)
     status = _status(report)
     if status == BAD_USAGE:

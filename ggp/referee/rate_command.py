@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -19,7 +18,7 @@ from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.results import LONGEST_NAME, PairedResults, Results, ResultsError, read_results
 from ggp.referee.ratings.scale import after_stop, effect_lines, groups_line, half, zero, zero_line
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, effect, judge
-from ggp.referee.terminal import TextTable, clean, on_terminal, say, show, wrapped
+from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, wrapped
 
 if TYPE_CHECKING:
     from ggp.referee.ratings.ratings import Ratings, Standing
@@ -261,7 +260,7 @@ def show_ratings(ratings: "Ratings", prior: str, results: Results) -> None:
         next = (f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}") if after else ("", "", "")
         sheet.add(rank, *[line.group] * grouped, line.name, f"{line.elo:z.1f}", half(line.se), games, share, *next)
     show(sheet)
-    columns = shutil.get_terminal_size().columns if on_terminal() else sys.maxsize
+    columns = screen_columns() or sys.maxsize
     notes = [*_notes(ratings, prior, results), *_repeat_lines(results)]
     say(*(wrapped(clean(text), columns) for text in notes))
 

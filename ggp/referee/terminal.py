@@ -1,21 +1,136 @@
-"""Tables of text: framed on a terminal with room, else plain columns. What bots say cannot command the terminal."""
+"""What every command knows of its terminal: encoding, width, colour; and how texts and tables are printed on it.
+
+Tables are framed on a terminal with room, else plain columns. What bots say cannot command the terminal.
+"""
 
 import contextlib
+import io
 import os
 import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, cast
 from unicodedata import combining, east_asian_width
 
 import msgspec
 
 from ggp.protocol.drawing import text
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
+from ggp.protocol.standard_streams import encodable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _LEAST = 16  # cells of a last column of text, over several lines if need be
+_UNBROKEN = 10_000  # columns of a pipe or a file: its reader wants each row whole
+
+
+# -- encoding, width, colour: here alone they are decided --------------------------------------------------------------
+
+
+def on_terminal(stream: TextIO | None = None) -> bool:
+    """Return True if the stream (stdout by default) is a terminal. Only then is anything laid out for its width."""
+    return (stream or sys.stdout).isatty()
+
+
+def can_redraw(stream: TextIO | None = None) -> bool:
+    """Return True if the stream (stdout by default) is a terminal on which a cursor can be moved."""
+    return on_terminal(stream) and os.environ.get("TERM", "").lower() not in ("", "dumb", "unknown")
+
+
+def shows_colour(stream: TextIO | None = None) -> bool:
+    """Return True if text on the stream (stdout by default) may have colours.
+
+    NO_COLOR forbids them everywhere, FORCE_COLOR allows them where there is no terminal, too.
+    Source: no-color.org, force-color.org.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    return os.environ.get("FORCE_COLOR", "0") not in ("", "0") or can_redraw(stream)
+
+
+def shows_unicode(stream: TextIO | None = None) -> bool:
+    """Return True if the stream (stdout by default) takes every character."""
+    return (_encoding(stream or sys.stdout) or "utf-8").lower().startswith("utf")
+
+
+def screen_columns(stream: TextIO | None = None) -> int | None:
+    """Return the columns of the stream (stdout by default) if it is a terminal, else None. COLUMNS overrides."""
+    if not on_terminal(stream):
+        return None
+    said = os.environ.get("COLUMNS", "")
+    try:
+        return int(said) if said.isdecimal() and int(said) else os.get_terminal_size((stream or sys.stdout).fileno())[0]
+    except (OSError, ValueError):
+        return 80
+
+
+def spelled(text: str) -> str:
+    """Return the text as it appears on stdout: only this may be measured where columns are aligned."""
+    return encodable(text, _encoding(sys.stdout))
+
+
+def _encoding(stream: TextIO) -> str | None:
+    """None for text that stays in memory. While Rich draws live, stdout is a proxy of it that knows no encoding."""
+    return getattr(getattr(stream, "rich_proxied_file", stream), "encoding", None)
+
+
+def rich_console(stderr: bool = False, soft_wrap: bool = False) -> "Console":
+    """Return a console of Rich on stdout or stderr, which decides nothing by itself."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    system = "auto" if can_redraw(stream) else "standard" if shows_colour(stream) else None
+    return Console(
+        file=None if shows_unicode(stream) else cast("TextIO", _OneColumn(stream)),
+        stderr=stderr,
+        color_system=system,  # type: ignore[arg-type]
+        no_color=not shows_colour(stream),
+        force_terminal=on_terminal(stream),
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=soft_wrap,
+        # On a screen Rich asks for the size each time it draws, so that a window may change it.
+        width=None if can_redraw(stream) else screen_columns(stream) or _UNBROKEN,
+    )
+
+
+class _OneColumn(io.TextIOBase):
+    """Writes to a stream what Rich has laid out: a sign of ours that the encoding lacks becomes one of one column."""
+
+    _SIGNS = str.maketrans({"…": "~", "–": "-", "—": "-", "−": "-", "·": "|", "±": "+", "×": "x", "µ": "u"})
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        missing = {ord(c): self._SIGNS[ord(c)] for c in {*text} if ord(c) in self._SIGNS and len(self._fit(c)) != 1}
+        return self._stream.write(text.translate(missing))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def _fit(self, character: str) -> str:
+        return encodable(character, self._stream.encoding)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -57,24 +172,18 @@ class ShowProgress(Protocol):
 @contextlib.contextmanager
 def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
     """A bar on stderr, if that is a terminal; it is removed at the end."""
-    if not (wanted and sys.stderr.isatty()):
+    if not (wanted and can_redraw(sys.stderr)):
         yield lambda done, total=None, what="": None
         return
-    from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    with Bar(console=rich_console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
 
         def show(done: int, total: int | None = None, what: str = what) -> None:
             bar.update(task, completed=done, total=total, description=what)
 
         yield show
-
-
-def on_terminal() -> bool:
-    """Whether stdout is a terminal, or FORCE_COLOR says so."""
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
 def clean(text: str) -> str:
@@ -93,8 +202,9 @@ def width(text: str) -> int:
 
 def table_lines(sheet: TextTable) -> Iterable[str]:
     """The table as plain columns."""
-    lines, widths = [list(sheet.heads), *sheet.rows], _widths(sheet)
     left = [head in sheet.left for head in sheet.heads]
+    lines = [[spelled(cell) for cell in row] for row in (sheet.heads, *sheet.rows)]
+    widths = [max(map(width, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         yield "  ".join(
             cell + " " * (size - width(cell)) if flush else " " * (size - width(cell)) + cell
@@ -107,11 +217,16 @@ def _widths(sheet: TextTable) -> list[int]:
 
 
 def _show_framed(sheet: TextTable, title: str) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    sheet = TextTable(
+        [*map(spelled, sheet.heads)],
+        frozenset(map(spelled, sheet.left)),
+        [[*map(spelled, row)] for row in sheet.rows],
+        [tuple(map(spelled, group)) for group in sheet.spare],
+    )
+    console = rich_console()
     table = Table(title=Text(clean(title)) if title else None, title_justify="left")
     widths, shown = _widths(sheet), list(sheet.heads)
     if sum(widths) + 3 * len(widths) + 1 > console.width:  # without a frame it needs a fifth less

@@ -16,6 +16,7 @@ from ggp.protocol.channel import Channel
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from ggp.protocol.messages import Reply
+from ggp.protocol.standard_streams import OutputError
 from ggp.protocol.transports import pipe as pipe_module
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.pipe import Pipe, report_on_stderr, serve_stdio
@@ -385,6 +386,15 @@ def test_a_write_that_takes_a_part_only_is_continued(monkeypatch: pytest.MonkeyP
     serve_stdio(make_responder(), stdin, stdout)
     assert os.read(hear, 100) == b"= abcdefgh\n\n"
     for descriptor in (stdin, hear, stdout):
+        os.close(descriptor)
+
+
+def test_answers_that_cannot_be_written_are_an_error_of_the_output() -> None:
+    (stdin, ask), full = os.pipe(), os.open("/dev/full", os.O_WRONLY)
+    os.write(ask, b"name\n")
+    with pytest.raises(OutputError, match="No space left"):
+        serve_stdio(make_responder(), stdin, full)
+    for descriptor in (stdin, ask, full):
         os.close(descriptor)
 
 

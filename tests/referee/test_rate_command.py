@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,8 +15,10 @@ from ggp.referee.rate_command import show_ratings
 from ggp.referee.ratings.bradley_terry import Counts
 from ggp.referee.ratings.ratings import rate
 from ggp.referee.ratings.results import Results, ResultsError, read_results
+from tests.support.cli import Ggp
 from tests.support.cli import ggp_in_process as ggp
 from tests.support.codes import raises
+from tests.support.terminal import shown_on_terminal
 
 CSV = "first,second,result,count\na,b,1,30\na,b,0.5,10\na,b,0,12\nb,c,1,9\nc,b,1,20\nc,a,0,5\nc,a,1,3\n"
 PGN = """[Event "one"]
@@ -100,19 +101,13 @@ def test_the_table_is_plain_without_a_terminal(results: Path) -> None:
 
 
 @pytest.mark.slow
-def test_colours_on_a_terminal_only(results: Path) -> None:
-    """On a terminal there is a frame; NO_COLOR takes colours away."""
-    program = f"import sys; from ggp.referee.rate_command import run_rate as main; sys.exit(main([{str(results)!r}]))"
-    environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    for no_color in (True, False):
-        if no_color:
-            environment["NO_COLOR"] = "1"
-        ran = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
-        )
-        assert "│" in ran.stdout
-        assert not no_color or "\x1b[3" not in ran.stdout
-        environment.pop("NO_COLOR", None)
+def test_a_frame_on_a_terminal_only(results: Path, tmp_path: Path) -> None:
+    """NO_COLOR takes colours away; FORCE_COLOR brings no layout of a terminal into a pipe."""
+    for environment in ({}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
+        shown = "\n".join(shown_on_terminal("rate", str(results), home=tmp_path, environment=environment))
+        assert "│" in shown and "\x1b[3" not in shown
+    forced = Ggp("rate", str(results), environment={"FORCE_COLOR": "1"}).wait()
+    assert forced.out == ggp("rate", str(results)).out
 
 
 @pytest.mark.slow
@@ -236,11 +231,9 @@ def test_a_match_does_not_wait_for_numpy() -> None:
 
 
 @pytest.mark.slow
-def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path) -> None:
-    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "56", "TERM": "xterm"}
-    words = [sys.executable, "-m", "ggp.referee.cli", "rate", str(results)]
-    ran = subprocess.run(words, env=environment, capture_output=True, encoding="utf-8", check=True)
-    plain = re.sub("\x1b\\[[0-9;]*m", "", ran.stdout).split("model ")[0]
+def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path, tmp_path: Path) -> None:
+    shown = "\n".join(shown_on_terminal("rate", str(results), home=tmp_path, columns=56))
+    plain = re.sub("\x1b\\[[0-9;]*m", "", shown).split("model ")[0]
     assert "…" not in plain and max(map(len, plain.splitlines())) <= 56
     whole = ggp("rate", str(results)).out.split("model ")[0]
     assert [word for word in whole.split() if "." in word] == [word for word in plain.split() if "." in word]

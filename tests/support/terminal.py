@@ -146,6 +146,16 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
+def shown_on_terminal(
+    *arguments: str, home: Path, columns: int = 100, environment: Mapping[str, str] | None = None
+) -> list[str]:
+    """The lines that `ggp` writes on a terminal of so many columns, styles included, once it has ended well."""
+    with Terminal(*arguments, home=home, columns=columns, environment=environment) as terminal:
+        status = terminal.end()
+        assert status == 0, terminal.text
+        return terminal.written.decode().split("\r\n")
+
+
 _TOKEN = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|([\r\n\b\a])|([^\x1b\r\n])", re.DOTALL)
 
 

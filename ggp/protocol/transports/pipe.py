@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ggp.protocol.errors import PeerTimeout
+from ggp.protocol.standard_streams import OutputError
 
 if TYPE_CHECKING:
     from ggp.protocol.channel import Exchanged
@@ -266,6 +267,8 @@ def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None
                     sent += os.write(stdout, answer[sent:])
             except BrokenPipeError:  # the controller left: as at the end of input
                 return
+            except OSError as error:
+                raise OutputError(error.errno, error.strerror) from None
 
 
 def report_on_stderr(error: Exception) -> None:

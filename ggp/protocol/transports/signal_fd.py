@@ -9,6 +9,8 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from ggp.protocol.standard_streams import write_stderr
+
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -90,7 +92,6 @@ class Stopping:
         self.number = number
         self._signals += 1
         if self._signals <= self._spared:
-            with contextlib.suppress(OSError):  # not print: the signal may have come in the middle of one
-                os.write(2, f"{self._notice}\n".encode())
+            write_stderr(f"{self._notice}\n")  # not print: the signal may have come in the middle of one
         elif self._raising:
             raise Stopped(number)

@@ -37,7 +37,7 @@ from ggp.referee.play.outcome import BY_PLAY, BotFault, EngineFailed
 from ggp.referee.play.player import fixed_handicap
 from ggp.referee.store.model import GameRow
 from ggp.referee.store.store import Store
-from ggp.referee.terminal import clean, progress_bar, table_lines
+from ggp.referee.terminal import clean, on_terminal, progress_bar, table_lines
 
 # -- A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
 
@@ -316,7 +316,7 @@ def export(
             wanted = replace(wanted, pool=pool.name)
         damaged: list[str] = []
         pieces = _one(store, key, form) if key is not None else exported(store, wanted, form, played, damaged)
-        visible = not quiet and (output not in (None, "-") or not sys.stdout.isatty())
+        visible = not quiet and (output not in (None, "-") or not on_terminal())
         totals = store.totals()
         total = totals.games + totals.void if wanted.any else None
         with opened(output, ViewError, Trouble) as file, progress_bar("matches", visible) as progress:

@@ -3,10 +3,7 @@
 The moves are listed where the engine has no scene.
 """
 
-import os
 import re
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +21,7 @@ from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.engine import OVER, GameRefused, Status, start_engine
 from ggp.referee.play.outcome import BotFault, EngineFailed
 from ggp.referee.play.setting import new_game
-from ggp.referee.terminal import clean, draw_scene
+from ggp.referee.terminal import clean, draw_scene, screen_columns, shows_colour
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
@@ -223,10 +220,8 @@ def _stderr(record: Record) -> Iterator[str]:
 def _board(position: ShownPosition, scene: Scene, width: int) -> str:
     """The board in text; in colour on a terminal that shows colours, unless NO_COLOR is set."""
     plain = text.draw(scene, width)
-    dumb = os.environ.get("TERM") in (None, "dumb")
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or dumb:
+    if not shows_colour():
         return plain
-
     lines = draw_scene(position.drawn).lines
     if "\n".join("".join(piece for _, piece in line) for line in lines) != plain:
         return plain  # it is drawn otherwise on a page that is so narrow
@@ -237,7 +232,7 @@ def _board(position: ShownPosition, scene: Scene, width: int) -> str:
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size((text.WIDTH, 24)).columns if sys.stdout.isatty() else text.WIDTH
+    return screen_columns() or text.WIDTH
 
 
 def _write(output: str, picture: str) -> None:

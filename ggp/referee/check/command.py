@@ -1,7 +1,6 @@
 """`ggp check`: the command line, the program under check, and the report."""
 
 import json
-import os
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -14,6 +13,7 @@ from ggp.protocol.commands import Who
 from ggp.protocol.conformance import CheckVerdict, Demand, RuleSource, catalogue, rule_of
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.safe_files import replace_file
+from ggp.protocol.standard_streams import write_stderr
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.check.run import Wanted, run_trial
 from ggp.referee.check.trial import CheckContext, StepResult
@@ -25,7 +25,7 @@ from ggp.referee.play.process import Peer, Process, Remote
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import DEFAULT, NONE, Level, Sandbox
 from ggp.referee.sandbox.machine import check_level
-from ggp.referee.terminal import ShowProgress, progress_bar
+from ggp.referee.terminal import ShowProgress, progress_bar, rich_console
 
 EPILOG = (
     "Exit status: 0 if the referee can use the program, 1 if not, 2 for a usage error. "
@@ -168,7 +168,7 @@ def _said_inside(level: Level, alone: list[StepResult]) -> str:
 
 def _show(mark: str, seconds: float, data: bytes) -> None:
     text = repr(data)[2:-1] if data else "(end of stream)"
-    os.write(2, f"{seconds:.6f} {mark} {text}\n".encode())
+    write_stderr(f"{seconds:.6f} {mark} {text}\n")
 
 
 def _line_of(text: str) -> str:
@@ -257,10 +257,9 @@ def to_change(found: list[StepResult]) -> list[str]:
 
 def print_report(found: list[StepResult], quiet: bool, everything: bool) -> None:
     """Print the report; `everything`: the steps that passed or do not apply, too."""
-    from rich.console import Console  # imported for output to people only
-    from rich.text import Text
+    from rich.text import Text  # imported for output to people only
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = rich_console(soft_wrap=True)
     shown = [one for one in found if everything or one.verdict is CheckVerdict.FAIL]
     for section, group in groupby([] if quiet else shown, key=lambda one: one.check.number.partition(".")[0]):
         console.print(Text(f"{section}. {_HEADS[section]}", style="bold"))

@@ -1,6 +1,5 @@
 """The console's commands for the position: steps in the tree of variations, comments, replay, saving."""
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from ggp.referee.console.tree import GameTree, TreeNode, letters
 from ggp.referee.console.workbench import Workbench, place_of, played
 from ggp.referee.play.analysis import analysis_line, line_of
 from ggp.referee.play.engine import Status
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import clean, on_terminal
 
 _MOST_COMMENT = 10_000  # characters
 _LONGEST_WAIT = 86_400.0  # seconds
@@ -184,7 +183,7 @@ class Bench:
     # -- in time -----------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        caption = self.caption.ask(self.ask) if self.caption and sys.stdout.isatty() else ()
+        caption = self.caption.ask(self.ask) if self.caption and on_terminal() else ()
         click.echo("\n".join([board(self.ask), *caption]))
 
     def _live(self, words: list[str]) -> str:

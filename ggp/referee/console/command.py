@@ -1,6 +1,5 @@
 """`ggp console [GAME … BOT …] [-- COMMAND … | --connect URL]`: reads the command line and runs the console."""
 
-import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from ggp.referee.console.filter import PipeConsole, PlainConsole
 from ggp.referee.console.screen import EndedBySignal, ends_in_order
 from ggp.referee.options import NumberRange
 from ggp.referee.play.setting import Timeouts
+from ggp.referee.terminal import can_redraw, on_terminal
 
 if TYPE_CHECKING:
     from ggp.referee.console.bench import Bench
@@ -120,9 +120,9 @@ def run_console(
 
 def _display(console: Console, as_json: bool, quiet: bool) -> Callable[[], int]:
     """A filter if stdin is no terminal or JSON is asked for, else a prompt."""
-    if as_json or not sys.stdin.isatty():
+    if as_json or not on_terminal(sys.stdin):
         return PipeConsole(console, as_json=as_json, quiet=quiet).run
-    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", ""):
+    if can_redraw():
         from ggp.referee.console.prompt import PromptConsole  # and with it prompt_toolkit
 
         return PromptConsole(console).run

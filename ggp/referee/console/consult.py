@@ -2,8 +2,6 @@
 
 import os
 import re
-import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from ggp.protocol.transports.blocking import run_blocking
@@ -18,7 +16,7 @@ from ggp.referee.play.bot_spec import BotSpec, LaunchError, WordError, distinct,
 from ggp.referee.play.engine import OVER, Status
 from ggp.referee.play.outcome import BotFault, CannotStart
 from ggp.referee.play.setting import Setting
-from ggp.referee.terminal import TextTable, clean, duration, table_lines
+from ggp.referee.terminal import TextTable, clean, duration, screen_columns, shows_unicode, table_lines
 
 _MOST_BOTS = 100
 _LEAST_PV = 12  # columns
@@ -142,7 +140,7 @@ class Consultation:
                 clean(f"{who} {'said no' if names else 'said a'} winrate along this line: :graph BOT SECONDS asks one"),
                 code="no-evaluation",
             )
-        plain = bool(os.environ.get("NO_COLOR")) or "utf" not in (sys.stdout.encoding or "").lower()
+        plain = bool(os.environ.get("NO_COLOR")) or not shows_unicode()
         lines = []
         for bot, rates in found.items():
             lines.append(clean(f"{bot}: Black's win rate"))
@@ -310,4 +308,4 @@ def _cell(bar: float | None, row: int, plain: bool) -> str:
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _MOST_COLUMNS
+    return screen_columns() or _MOST_COLUMNS

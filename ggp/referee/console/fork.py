@@ -28,7 +28,7 @@ from ggp.referee.play.record_file import Recorder, RecorderError
 from ggp.referee.play.series import PrepareError, SeriesConfig, prepare
 from ggp.referee.play.setting import Setting, Timeouts
 from ggp.referee.ratings.scale import in_elo
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import can_redraw, clean, rich_console
 
 _MOST_PLIES = 100_000  # games of a series
 _OPTIONS = {"time", "games", "record"}
@@ -190,11 +190,9 @@ def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) 
 
 def _series(setup: SeriesConfig, recorder: Recorder) -> str:
     """As `ggp match` plays it: on every core, with a bar on a terminal."""
-    from rich.console import Console
-
-    report, terminal = SeriesReport([new_run(setup)]), Console(stderr=True)
+    report = SeriesReport([new_run(setup)])
     jobs = min(len(os.sched_getaffinity(0)), setup.games)
-    with recorder, progress_bar(terminal) if terminal.is_terminal else nullcontext() as bar:
+    with recorder, progress_bar(rich_console(stderr=True)) if can_redraw(sys.stderr) else nullcontext() as bar:
         task = bar.add_task(setup.setting.game, total=setup.games, score="") if bar else None
 
         def seen(report: SeriesReport) -> None:

@@ -47,7 +47,7 @@ from ggp.referee.console.completion import PeerInfoReader, agreed, complete, end
 from ggp.referee.console.console import Console
 from ggp.referee.console.screen import PROMPT, SIGNALS, ConsoleView, ends_in_order
 from ggp.referee.play.bot_spec import LaunchError
-from ggp.referee.terminal import BoardText, duration, wrapped
+from ggp.referee.terminal import BoardText, duration, shows_colour, wrapped
 
 _QUICK = 0.005  # seconds to wait for the answer to a new line before the next redraw: most come in time
 _WAITING, _IDLE = 0.01, 0.05  # seconds between looks at the peer
@@ -85,7 +85,7 @@ class PromptConsole:
         self._status = 0
         self._output = Vt100_Output.from_pty(sys.stdout, term=os.environ.get("TERM"))
         self._output.enable_cpr = False  # where the cursor is need not be known, and some terminals do not say
-        self._depth = ColorDepth.DEPTH_1_BIT if os.environ.get("NO_COLOR") else None
+        self._depth = None if shows_colour() else ColorDepth.DEPTH_1_BIT
         self._style = Style.from_dict(_STYLE)
 
     def run(self) -> int:

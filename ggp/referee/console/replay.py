@@ -2,8 +2,6 @@
 
 import json
 import shlex
-import shutil
-import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +20,7 @@ from ggp.referee.play.bot_spec import HUMAN
 from ggp.referee.play.clock import ControlKind, TimeControl
 from ggp.referee.play.engine import parse_status
 from ggp.referee.play.outcome import EngineFailed
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import clean, screen_columns
 
 # -- a match as lines -------------------------------------------------------------------------------------------------
 
@@ -48,7 +46,7 @@ def analysis_lines(analysis: str) -> list[str]:
 
 def list_width() -> int:
     """Columns of lists and texts: at most those of the terminal."""
-    return min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
+    return min(_WIDTH, screen_columns() or _WIDTH)
 
 
 def told(record: Record) -> list[str]:

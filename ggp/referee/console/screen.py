@@ -3,7 +3,6 @@
 It writes to no terminal, so that the prompt and the plain console share it.
 """
 
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,17 @@ from ggp.referee.console.console import Console
 from ggp.referee.console.dialogue import MOMENT, Exchange, PeerLost, streams
 from ggp.referee.console.own_commands import OwnFailed
 from ggp.referee.play.bot_spec import LaunchError
-from ggp.referee.terminal import NOTHING, BoardText, draw_scene, draw_text, duration, quote, visible, wrapped
+from ggp.referee.terminal import (
+    NOTHING,
+    BoardText,
+    draw_scene,
+    draw_text,
+    duration,
+    quote,
+    screen_columns,
+    visible,
+    wrapped,
+)
 
 PROMPT = "> "
 _PASTED = 0.2  # seconds that a line for the console waits for an answer that is due
@@ -257,7 +266,7 @@ class ConsoleView:
 
 
 def _columns() -> int:
-    return shutil.get_terminal_size().columns
+    return screen_columns() or 80
 
 
 # -- clocks -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """`ggp watch [URL] [MATCH]`: shows the matches of a lobby while they are played."""
 
-import os
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -9,7 +7,6 @@ from dataclasses import dataclass, field
 
 import click
 import msgspec
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -29,7 +26,7 @@ from ggp.referee.play.analysis import line_of
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.engine import Engine, start_engine
 from ggp.referee.play.setting import Timeouts
-from ggp.referee.terminal import NOTHING, BoardText, clean, draw_scene
+from ggp.referee.terminal import NOTHING, BoardText, can_redraw, clean, draw_scene, rich_console
 
 HERE = "tcp://127.0.0.1:7712"
 EPILOGUE = """\b
@@ -106,7 +103,7 @@ def _read(words: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _is_plain() -> bool:
-    return not sys.stdout.isatty() or os.environ.get("TERM") in (None, "", "dumb")
+    return not can_redraw()
 
 
 # -- state of the view ------------------------------------------------------------------------------------------------
@@ -330,7 +327,7 @@ class ScreenView(View):
         self._board, self._drawn = BoardText([]), ("", -1, False)
         self._due, self._next = True, 0.0
         self._closed = False
-        self._console = Console(file=sys.stdout, highlight=False)
+        self._console = rich_console()
         self._live = Live(console=self._console, auto_refresh=False, get_renderable=self._page)
         self._live.start()
 

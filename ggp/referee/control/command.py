@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from ggp.protocol.printed import json_text
 from ggp.referee.cli import HELP, make_folder, run_command
@@ -19,6 +19,7 @@ from ggp.referee.ladder.session import KEPT_BOTS, Control, WorkerOptions, play_l
 from ggp.referee.play.pool import WorkersLost
 from ggp.referee.records import live_base
 from ggp.referee.store.model import StoreError
+from ggp.referee.terminal import can_redraw, rich_console
 
 if TYPE_CHECKING:
     from ggp.referee.control.server import ControlAddresses
@@ -210,8 +211,8 @@ def run_screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progre
     """Where to show the run: a live table on a terminal, else lines of a log, both on stderr."""
     from ggp.referee.ladder.live import LiveTable, LogLines
 
-    err = Console(stderr=True)
-    if quiet or not err.is_terminal:
+    err = rich_console(stderr=True)
+    if quiet or not can_redraw(sys.stderr):
         left = math.inf if limits.at is None else limits.at - time.time()
         every = max(1.0, min(MINUTE, left / 5))  # a short run says something, too
         yield LogLines(lambda line: click.echo(line, err=True), every).update
@@ -221,12 +222,12 @@ def run_screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progre
 
 
 def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:
-    from ggp.referee.ladder.live import final_summary, tolerate
+    from ggp.referee.ladder.live import final_summary
 
     if as_object:
         click.echo(json_text(_as_json(progress)))
     elif not quiet:
-        tolerate(Console()).print(final_summary(progress))
+        rich_console().print(final_summary(progress))
         click.echo(
             f"\nNext: ggp ladder standings {file}, ggp ladder crosstable {file}, ggp ladder report {file} -o site"
         )

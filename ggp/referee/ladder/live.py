@@ -19,6 +19,7 @@ from ggp.referee.ladder.progress import Progress
 from ggp.referee.ladder.standings import StandingLine
 from ggp.referee.ladder.tune import TUNE_HEADS, TuneState
 from ggp.referee.ratings.scale import half
+from ggp.referee.terminal import on_terminal, spelled
 
 OFTEN = 2  # drawings a second at the most: one may take 25 ms
 MOST_NAME = 40  # cells of a bot
@@ -46,14 +47,13 @@ class LiveTable:
             auto_refresh=False,
             transient=True,
             # What goes to a file must not come to the terminal instead.
-            redirect_stdout=sys.stdout.isatty(),
-            redirect_stderr=sys.stderr.isatty(),
+            redirect_stdout=on_terminal(sys.stdout),
+            redirect_stderr=on_terminal(sys.stderr),
             # A row stays above the table, and one is where the cursor goes before the table is taken away.
             get_renderable=lambda: compose(self._progress, console.height - 2, now()),
         )
 
     def __enter__(self) -> "LiveTable":
-        tolerate(self._console)
         self._live.start()
         return self
 
@@ -115,16 +115,9 @@ def final_summary(progress: Progress) -> RenderableType:
             rows.append(_row(shown(progress.zeros[pool]), "dim"))
     counts = Table.grid()
     for what, text, style in _counts(progress):
-        counts.add_row(what, Text(text), style=style)
+        counts.add_row(what, Text(spelled(text)), style=style)
     plies = f"{progress.plies:,} plies in {duration(progress.seconds)}"
     return Group(*rows, Text(), counts, _row(f"{progress.games:,} games in this run, {plies}", "dim"))
-
-
-def tolerate(console: Console) -> Console:
-    """The console, which now replaces the characters that its encoding has not."""
-    if reconfigure := getattr(console.file, "reconfigure", None):
-        reconfigure(errors="replace")
-    return console
 
 
 # --- the rows of each part -------------------------------------------------------------------------------------------
@@ -146,7 +139,7 @@ def headline(progress: Progress) -> list[str]:
 
 
 def _row(text: str, style: str = "") -> Text:
-    return Text(text, style, no_wrap=True, overflow="ellipsis")
+    return Text(spelled(text), style, no_wrap=True, overflow="ellipsis")
 
 
 def _middle(progress: Progress, room: int) -> list[RenderableType]:
@@ -159,7 +152,7 @@ def _tune(state: TuneState, room: int) -> list[RenderableType]:
     for place, head in enumerate(TUNE_HEADS):
         table.add_column(head, justify="right" if 0 < place < len(TUNE_HEADS) - 1 else "left", no_wrap=True)
     for row in state.rows[: max(0, room - 2)]:
-        table.add_row(*map(shown, row))
+        table.add_row(*(spelled(shown(cell)) for cell in row))
     return [table, _row(state.summary, "dim")] if room > 2 else [_row(state.summary, "dim")]
 
 
@@ -187,7 +180,7 @@ def _pool(pool: str, lines: list[StandingLine]) -> Table:
     table.add_column("", justify="right", style="dim", no_wrap=True)
     table.add_column(_row(shown(pool), "bold not dim"), max_width=MOST_NAME)
     for head, width in (("Elo", 5), ("±", 4), ("games", 7), ("score", 6)):
-        table.add_column(head, justify="right", min_width=width, no_wrap=True)
+        table.add_column(spelled(head), justify="right", min_width=width, no_wrap=True)
     table.add_column("", style="italic yellow")
     for rank, line in enumerate(lines, 1):
         numbers = [number(line.elo), half(line.se, 0), f"{line.games:,}", percent(line.share, line.games)]

@@ -1,7 +1,6 @@
 """The commands that print a ladder: `ggp ladder standings`, `crosstable`, `games` and `events`."""
 
 import csv
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +38,7 @@ from ggp.referee.ladder.standings import RankedPlace, misfits_badly
 from ggp.referee.play.outcome import Termination
 from ggp.referee.ratings.scale import half
 from ggp.referee.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEntry, StoredFit
-from ggp.referee.terminal import TextTable, clean, on_terminal, say, show, width
+from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, width
 
 if TYPE_CHECKING:
     from ggp.referee.store.store import Store
@@ -194,10 +193,10 @@ def _show_crosstable(table: Crosstable) -> None:
     columns = [[_cell(table, bot, other) for bot in table.bots] for other in table.bots]
     points = _points(table)
     fit = len(columns)
-    if on_terminal():
+    if (columns_here := screen_columns()) is not None:
         used = 10 + max(width(bot.label) for bot in table.bots) + len(str(len(columns)))
         used += max(map(len, points))
-        room = shutil.get_terminal_size().columns - used
+        room = columns_here - used
         fit = 0
         for column in columns:
             room -= 3 + max(map(width, column))

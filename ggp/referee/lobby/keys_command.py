@@ -7,14 +7,12 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from ggp.protocol.transports.keys import new_pair, read_public, write_pair
 from ggp.referee.cli import BAD_USAGE, HELP, run_command
 from ggp.referee.lobby import keys as granting
 from ggp.referee.lobby.keys import Book, KeyEntry, change, now, read
+from ggp.referee.terminal import TextTable, clean, say, show
 
 REGISTRY = "keys.json"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
@@ -86,16 +84,13 @@ def list_keys(registry: Path, as_json: bool) -> int:
         rows = [{"valid": entry.refusal(when) is None, **msgspec.to_builtins(entry)} for entry in book.keys]
         click.echo(json.dumps({"keys": rows, "limits": msgspec.to_builtins(book.limits)}, indent=1))
         return 0
-    table = Table(box=box.SIMPLE)
-    for column in ("owner", "bots", "key", "state"):
-        table.add_column(column, overflow="fold", no_wrap=column in ("key", "state"))
+    sheet = TextTable(("owner", "bots", "key", "state"), frozenset({"owner", "bots", "key", "state"}))
     for entry in sorted(book.keys, key=lambda entry: (entry.owner, entry.bots, entry.created)):
-        table.add_row(entry.owner, " ".join(entry.bots), entry.key, _state(entry, when))
-    console = Console(highlight=False, markup=False)
-    console.print(table)
+        sheet.add(entry.owner, " ".join(entry.bots), entry.key, _state(entry, when))
+    show(sheet)
     for owner, limits in sorted(book.limits.items()):
         words = " ".join(f"{name}={value}" for name, value in msgspec.to_builtins(limits).items())
-        console.print(f"limits of {owner}: {words}")
+        say(clean(f"limits of {owner}: {words}"))
     return 0
 
 

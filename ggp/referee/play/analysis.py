@@ -1,13 +1,14 @@
 """What a bot says of its move (`ggp-genmove_analyze`): its numbers, a line of them, and such lines live on stderr."""
 
-import os
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ggp.protocol.records import Event, MatchStarted, MovePlayed
-from ggp.referee.terminal import clean
+from ggp.protocol.standard_streams import write_stderr
+from ggp.referee.terminal import clean, screen_columns
 
 _SCORES = ("score", "score_lead", "scoreLead", "lead")
 _PLAYOUTS = ("visits", "playouts", "nodes")
@@ -80,16 +81,13 @@ def show_plies() -> Callable[[Event], None]:
             left = "" if event.left is None else f", {event.left / 1000:.3f} s left"
             head = clean(f"{event.match} ply {line_of(event)}{left}, {who}")
             said = analysis_line(event.analysis, max(_columns() - len(head) - 2, _LEAST))
-            os.write(2, f"{head}{f'  {said}' if said else ''}\n".encode("utf-8", "replace"))
+            write_stderr(f"{head}{f'  {said}' if said else ''}\n")
 
     return show
 
 
 def _columns() -> int:
-    try:
-        return os.get_terminal_size(2).columns
-    except OSError:
-        return _COLUMNS
+    return screen_columns(sys.stderr) or _COLUMNS
 
 
 def percent(winrate: float) -> str:

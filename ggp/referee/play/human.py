@@ -6,7 +6,6 @@ Input is a move, a short form of one (see _meant), `resign`, or a question that 
 import os
 import select
 import shlex
-import shutil
 import signal
 import sys
 import time
@@ -49,7 +48,7 @@ from ggp.referee.play.process import Peer
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.series import GameResult
 from ggp.referee.play.setting import Setting, Timeouts
-from ggp.referee.terminal import clean, visible
+from ggp.referee.terminal import can_redraw, clean, on_terminal, screen_columns, visible
 
 # -- the terminal: output, and input lines from a terminal or a pipe -------------------------------------------------
 
@@ -81,7 +80,7 @@ class HumanTerminal(Protocol):
 
 def open_terminal(out: TextIO) -> HumanTerminal:
     """With completion where both input and output are terminals."""
-    if sys.stdin.isatty() and out.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if on_terminal(sys.stdin) and can_redraw(out):
         return PromptTerminal(out)
     return PlainTerminal(out)
 
@@ -458,7 +457,7 @@ class HumanPlayer(Player):
         except DrawingError as error:
             self._terminal.show(f"the engine's board cannot be drawn: {error}")
             return
-        width = shutil.get_terminal_size((text.WIDTH, 24)).columns
+        width = screen_columns() or text.WIDTH
         self._terminal.show("\n".join(["", text.draw(scene, width), "", *text.describe(scene, width)]))
 
 

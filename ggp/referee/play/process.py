@@ -22,6 +22,7 @@ from typing import ClassVar, Protocol
 from ggp.protocol.channel import PEER_FAULTS, Channel
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.lobby_wire import printable
+from ggp.protocol.standard_streams import write_stderr
 from ggp.protocol.transports.pipe import Pipe
 from ggp.protocol.transports.recording import Recording
 from ggp.protocol.transports.transcript import Sink, Transcript
@@ -373,7 +374,7 @@ def dialogue_sink(name: str) -> Sink:
     def show(mark: str, seconds: float, data: bytes) -> None:
         text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
         lines = [f"{name} {mark} {printable(line, _DIALOGUE_LINE)}\n" for line in text.split("\n") if line.strip()]
-        os.write(2, "".join(lines).encode())
+        write_stderr("".join(lines))
 
     return show
 
@@ -478,7 +479,7 @@ class BotStderr:
         at = _now()
         texts = [printable(line[start : start + LOG_LINE], LOG_LINE) for line in lines for start in _pieces(line)]
         if self._verbose:
-            os.write(2, "".join(f"{self._name} ! {at[11:23]} {text}\n" for text in texts).encode())
+            write_stderr("".join(f"{self._name} ! {at[11:23]} {text}\n" for text in texts))
         self._keep("".join(f"{at} {text}\n" for text in texts))
 
     def begin_game(self, key: str) -> None:

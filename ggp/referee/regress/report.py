@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +12,7 @@ from ggp.protocol.printed import INVISIBLE
 from ggp.protocol.regression import RegressionVerdict
 from ggp.protocol.safe_files import replace_file
 from ggp.referee.regress.run import CommandOutcome, FileReport, file_names
-from ggp.referee.terminal import visible
+from ggp.referee.terminal import rich_console, visible
 
 _WIDE = 1000  # columns
 _SHOWN = 400  # characters of an answer
@@ -29,9 +27,7 @@ HEADS = {
 
 def show(reports: list[FileReport], quiet: bool) -> None:
     """On stdout. `quiet`: the unexpected results alone, and no word if there are none."""
-    console = Console(highlight=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = _WIDE  # a reader of a pipe wants each row whole
+    console = rich_console(soft_wrap=True)
     if not quiet:
         console.print(_table(reports))
     for report in reports:
@@ -41,7 +37,7 @@ def show(reports: list[FileReport], quiet: bool) -> None:
         if report.trouble:
             console.print(Text(_trouble(report)), style="red")
     if not quiet:
-        console.print(escape(_last_line(reports)))
+        console.print(_last_line(reports))
 
 
 def expected_text(outcome: CommandOutcome) -> str:

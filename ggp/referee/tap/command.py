@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from ggp.protocol.standard_streams import write_stderr
 from ggp.protocol.transports.recording import Recording
 from ggp.referee.cli import HELP, run_command
 from ggp.referee.play.bot_spec import LaunchError, find_program, read_bot
@@ -118,7 +119,7 @@ def _start(argv: list[str]) -> tuple[int, int, int, int]:
 
 def _warn(text: str) -> None:
     with suppress(OSError):  # stderr is closed: there is no reader
-        os.write(2, f"ggp tap: {text}\n".encode())
+        write_stderr(f"ggp tap: {text}\n")
 
 
 # -- Passes a child's stdin, stdout and stderr on as they come, and its end; not a byte is changed, reord

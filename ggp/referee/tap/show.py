@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ggp.referee import terminal
 from ggp.referee.tap.recording import CommandPair, RecordedSession
-from ggp.referee.terminal import TextTable, clean
+from ggp.referee.terminal import TextTable, clean, rich_console
 
 SLOWEST = 5
 _SHOWN = 2000  # characters of an answer
@@ -16,7 +16,7 @@ _SHOWN = 2000  # characters of an answer
 
 def show(sessions: list[RecordedSession]) -> None:
     """On stdout."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = rich_console(soft_wrap=True)
     for session in sessions:
         _show_session(console, session)
 

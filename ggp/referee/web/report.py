@@ -22,7 +22,7 @@ from ggp.referee.ladder import source
 from ggp.referee.ladder.queries import PoolSummary, diagnostics, format_of, read_game
 from ggp.referee.ladder.source import ViewError, chosen_pools, engines_of, open_ladder, read_top, split
 from ggp.referee.play.bot_spec import read_engine
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import can_redraw, clean, rich_console
 from ggp.referee.web.boards import BoardError, BoardPool
 from ggp.referee.web.match_page import match_page, position
 from ggp.referee.web.pages import file_of, render
@@ -147,12 +147,11 @@ def name_of(word: str) -> str:
 
 def _bar(quiet: bool) -> "Bar":
     """Goes through names, with a bar on a terminal."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not can_redraw(sys.stderr):
         return lambda names, what: names
-    from rich.console import Console
     from rich.progress import track
 
-    console = Console(stderr=True)
+    console = rich_console(stderr=True)
     return lambda names, what: track(names, what, console=console, transient=True)
 
 

@@ -95,7 +95,7 @@ def test_the_last_board_stays_and_closing_asks_no_engine(
             return super().draw(record)
 
     drawn: list[int] = []
-    monkeypatch.setenv("FORCE_COLOR", "1")  # or nothing would be drawn where there is no terminal
+    monkeypatch.setattr("ggp.referee.terminal.on_terminal", lambda stream=None: True)
     shown = ViewState("tcp://127.0.0.1:1", Roll())
     shown.choose(KEY)
     screen = ScreenView(shown, Counting(None))

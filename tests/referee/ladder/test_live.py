@@ -18,9 +18,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from ggp.referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line, tolerate
+from ggp.protocol.standard_streams import prepare_streams
+from ggp.referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line
 from ggp.referee.ladder.progress import Playing, Progress
 from ggp.referee.ladder.standings import StandingLine
+from ggp.referee.terminal import rich_console
 from tests.support.terminal import TerminalScreen
 
 HOSTILE = (
@@ -131,11 +133,12 @@ def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
     assert codes == {"", "0", "1", "2", "3"} - {""}  # bold, dim, italic
 
 
-def test_an_encoding_without_the_characters_gets_others() -> None:
+def test_an_encoding_without_the_characters_gets_others(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
-    console = tolerate(Console(file=io.TextIOWrapper(raw, encoding="latin-1"), width=80, force_terminal=True))
-    console.print(final_summary(many(5)))
-    console.file.flush()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1"))
+    prepare_streams()
+    rich_console().print(final_summary(many(5)))
+    sys.stdout.flush()
     assert "± is 95 %, of the difference to that mean" in raw.getvalue().decode("latin-1")
 
 
@@ -190,7 +193,9 @@ def test_nothing_is_left_of_the_table_whatever_became_of_the_terminal(size: tupl
     screen = TerminalScreen(80, 24)
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environment = {key: value for key, value in os.environ.items() if key not in {"LINES", "COLUMNS", "NO_COLOR"}}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in {"LINES", "COLUMNS", "NO_COLOR", "FORCE_COLOR"}
+    }
     command = [sys.executable, "-c", PROGRAM, end]
     child = Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment | {"TERM": "xterm"})
     decoder = codecs.getincrementaldecoder("utf-8")()

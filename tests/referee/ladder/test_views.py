@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.store.store import Store
 from ggp.referee.web.report import main as report
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
+from tests.support.terminal import shown_on_terminal
 
 VIEWS: dict[str, Callable[[list[str]], int]] = {
     "standings": views.run_standings,
@@ -178,33 +178,23 @@ def test_a_crosstable_adds_up(season: Filled, capsys: Capture) -> None:
 
 
 @pytest.mark.slow
-def test_a_wide_crosstable_is_cut_with_a_word(season: Filled) -> None:
-    program = (
-        f"from ggp.referee.ladder.views import run_crosstable; raise SystemExit(run_crosstable([{str(season.path)!r}]))"
-    )
-    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "50", "TERM": "xterm"}
-    ran = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
-    )
-    assert "columns 1 to 2 of 4: a wider window shows more; all with --csv" in ran.stdout
-    assert "│" in ran.stdout and "\x1b[3" not in ran.stdout
-    frame = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()[1:-2]
+def test_a_wide_crosstable_is_cut_with_a_word(season: Filled, tmp_path: Path) -> None:
+    shown = "\n".join(shown_on_terminal("ladder", "crosstable", str(season.path), home=tmp_path, columns=50))
+    assert "columns 1 to 2 of 4: a wider window shows more; all with --csv" in shown
+    assert "│" in shown
+    frame = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()[1:-2]
     assert max(map(len, frame)) <= 50
 
 
 @pytest.mark.slow
-def test_standings_lose_their_frame_before_their_cells_are_broken(season: Filled) -> None:
+def test_standings_lose_their_frame_before_their_cells_are_broken(season: Filled, tmp_path: Path) -> None:
     """Framed where there is room; no cell is broken up where the columns alone fit."""
-    program = (
-        f"from ggp.referee.ladder.views import run_standings; raise SystemExit(run_standings([{str(season.path)!r}]))"
-    )
-    for columns, framed in (("140", True), ("90", False)):
-        environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": columns, "TERM": "xterm"}
-        ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8")
-        lines = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()
+    for columns, framed in ((140, True), (90, False)):
+        shown = "\n".join(shown_on_terminal("ladder", "standings", str(season.path), home=tmp_path, columns=columns))
+        lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()
         assert any("│" in line for line in lines) == framed
         (line,) = [line for line in lines if "ann" in line]
-        assert line.count(".") >= 4 and max(map(len, lines)) <= int(columns)
+        assert line.count(".") >= 4 and max(map(len, lines)) <= columns
 
 
 def test_a_suspension_is_lifted(season: Filled, capsys: Capture) -> None:
@@ -320,15 +310,11 @@ def test_every_command_has_help(capsys: Capture) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [70, 60, 48])
-def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken(season: Filled, columns: int) -> None:
-    program = (
-        f"from ggp.referee.ladder.views import run_standings; raise SystemExit(run_standings([{str(season.path)!r}]))"
-    )
-    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(columns), "TERM": "xterm"}
-    ran = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
-    )
-    lines = re.sub("\x1b\\[[0-9]*m", "", ran.stdout).splitlines()
+def test_where_there_is_little_room_columns_are_left_out_and_no_number_is_broken(
+    season: Filled, columns: int, tmp_path: Path
+) -> None:
+    shown = "\n".join(shown_on_terminal("ladder", "standings", str(season.path), home=tmp_path, columns=columns))
+    lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("#"))
     head, ann, bob = lines[at : at + 3]
     assert head.split()[:4] == ["#", "bot", "Elo", "±"] and "+" not in head.split()
