@@ -81,9 +81,13 @@ def rich_console(stderr: bool = False, soft_wrap: bool = False) -> "Console":
     """Return a console of Rich on stdout or stderr, which decides nothing by itself."""
     from rich.console import Console
 
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise
+
     stream = sys.stderr if stderr else sys.stdout
     system = "auto" if can_redraw(stream) else "standard" if shows_colour(stream) else None
-    return Console(
+    return OurConsole(
         file=None if shows_unicode(stream) else cast("TextIO", _OneColumn(stream)),
         stderr=stderr,
         color_system=system,  # type: ignore[arg-type]

@@ -18,16 +18,8 @@ from tests.support.cli import ggp_in_process
 pytestmark = pytest.mark.slow
 
 ENCODINGS = ("ascii", "iso8859-1")
-STATES = (
-    "ascii",
-    "iso8859-1",
-    "stdout closed",
-    "stdout full",
-    "stdout without reader",
-    "stdin closed",
-    "stderr closed",
-)
 LOST = ("stdout closed", "stdout full", "stdout without reader")
+STATES = (*ENCODINGS, *LOST, "stdin closed", "stderr closed")
 TALKERS = ("engine", "bot", "console")
 DATA = ("import", "export", "ladder export")  # what they write is UTF-8 anywhere
 # Runs of each command that print more than its help and start little; {folder} has a ladder, records and keys.
@@ -45,13 +37,12 @@ RUNS = {
     "import": ["{folder}/game.sgf"],
     "doctor": [],
     "console": ["yugo", "size=3"],
-    "check": ["random"],
     "keys": ["list", "--registry", "{folder}/keys.toml"],
     "completion": ["bash"],
     "ladder standings": ["{folder}/ladder.toml"],
     "ladder crosstable": ["{folder}/ladder.toml"],
     "ladder games": ["{folder}/ladder.toml"],
-    "ladder pair": ["{folder}/ladder.toml", "greedy", "random", "--pool", "{pool}"],
+    "ladder pair": ["{folder}/ladder.toml", "greedy-5", "random"],
     "ladder bot": ["{folder}/ladder.toml", "random"],
     "ladder export": ["{folder}/ladder.toml"],
     "ladder events": ["{folder}/ladder.toml"],
@@ -138,7 +129,9 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     (folder / "game.sgf").write_text("(;GM[1]SZ[9]PB[José]PW[ν];B[cc];W[dd];B[];W[])", encoding="utf-8")
     (folder / "typed").write_text("name\nquit\n", encoding="ascii")
     here, registry = str(folder / "ladder.toml"), str(folder / "keys.toml")
-    assert ggp_in_process("keys", "allow", "anna/bot", "k" * 40, "--registry", registry).status == 0
+    key = str(folder / "anna.key")
+    assert ggp_in_process("keys", "new", key).status == 0
+    assert ggp_in_process("keys", "allow", "anna/bot", key, "--registry", registry).status == 0
     assert ggp_in_process("ladder", "init", here, "--quiet").status == 0
     assert ggp_in_process("ladder", "run", here, "--games", "4", "--quiet").status == 0
     record = ("--record", str(folder / "games.jsonl"), "--quiet")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from ggp.protocol.errors import PeerTimeout
+from ggp.protocol.standard_streams import OutputError
 from ggp.referee.console.console import Console
 from ggp.referee.console.dialogue import MOMENT, Exchange, PeerLost, streams
 from ggp.referee.console.own_commands import OwnFailed
@@ -204,8 +205,13 @@ def _read(meanwhile: Callable[[], None]) -> bytes:
 
 
 def _write(data: bytes) -> None:
-    while data:
-        data = data[os.write(1, data) :]
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.errno, error.strerror) from None
 
 
 def _note(text: str) -> None:
