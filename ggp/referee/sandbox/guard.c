@@ -8,7 +8,8 @@
 
    With `init` there are two processes more, children of our parent: the program, and one that stays with it. That is
    the first process of the program's process namespace; it gets what the program leaves behind, names its forbidden
-   system calls, and when our parent has died it ends all of them and removes their cgroups. */
+   system calls, and answers those that guard_answers.h is about. When our parent has died it ends all of them and removes
+   their cgroups. */
 
 #define _GNU_SOURCE
 #include <linux/audit.h>
@@ -28,7 +29,8 @@
 
 enum { REPORT = 3, MOST_GROUPS = 8, MOST_CALLS = 4, LONGEST = 4096 };
 enum { SIGKILL = 9, SIGPIPE = 13, SIGCHLD = 17, SIGSYS = 31 };
-enum { EPERM = 1, ENOENT = 2, EINTR = 4, ENOEXEC = 8, EACCES = 13, EBUSY = 16, EEXIST = 17, EINVAL = 22, ENOSYS = 38 };
+enum { EPERM = 1, ENOENT = 2, EINTR = 4, ENOEXEC = 8, EBADF = 9, EAGAIN = 11, EACCES = 13, EBUSY = 16, EEXIST = 17 };
+enum { EINVAL = 22, EMFILE = 24, ENOSPC = 28, ENOSYS = 38 };
 enum { O_WRONLY = 1, O_CREAT = 0100, O_CLOEXEC = 02000000, O_PATH = 010000000 };
 enum { AT_HERE = -100, AT_EMPTY = 0x1000, AT_TREE = 0x8000, AT_REMOVE = 0x200 };
 enum { MS_RDONLY_ = 1, MS_NOSUID_ = 2, MS_NODEV_ = 4, MS_NOEXEC_ = 8, MS_REMOUNT_ = 32, MS_BIND_ = 4096 };
@@ -97,8 +99,12 @@ static void say(const char *word, const char *more, const char *detail, long val
 static const char *name_of(int call)
 {
 #define NAME(name) if (call == __NR_##name) return #name;
+#define NAME_NUMBER(name, number) if (call == number) return #name;
     FORBIDDEN(NAME)
+    SOMETIMES_FORBIDDEN(NAME)
+    LATE_FORBIDDEN(NAME_NUMBER)
 #undef NAME
+#undef NAME_NUMBER
     return "of another machine";
 }
 
@@ -108,30 +114,7 @@ static void handle(long signal, long handler)
     CALL(rt_sigaction, signal, action, 0, 8, 0);
 }
 
-/* A forbidden call ends its process as SIGSYS would; the call is not made in any case. */
-static void answer_call(int seen)
-{
-    struct seccomp_notif asked;
-    struct seccomp_notif_resp answer;
-    memset(&asked, 0, sizeof asked);
-    if (CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_RECV, &asked, 0, 0) < 0)
-        return;
-    if (seen < MOST_CALLS)
-        say("call", name_of(asked.data.nr), 0, 0);
-    long caller = CALL(pidfd_open, asked.pid, 0, 0, 0, 0);
-    if (CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id, 0, 0) < 0)
-        ; /* it has ended, and its number may be another's */
-    else if (caller >= 0)
-        CALL(pidfd_send_signal, caller, seen ? SIGKILL : SIGSYS, 0, 0, 0);
-    else /* a thread has no such descriptor */
-        CALL(kill, asked.pid, seen ? SIGKILL : SIGSYS, 0, 0, 0);
-    if (caller >= 0)
-        CALL(close, caller, 0, 0, 0, 0);
-    memset(&answer, 0, sizeof answer);
-    answer.id = asked.id;
-    answer.error = -ENOSYS;
-    CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &answer, 0, 0);
-}
+#include "guard_answers.h"
 
 static void stay(long guard_itself)
 {
@@ -141,6 +124,7 @@ static void stay(long guard_itself)
     CALL(chdir, "/", 0, 0, 0, 0); /* so that the new root becomes ours, too */
     handle(SIGCHLD, 1); /* ignored: the kernel reaps what is left to us */
     handle(SIGPIPE, 1);
+    prepare_answers();
     for (;;) {
         if (CALL(ppoll, on, 4, 0, 0, 8) < 0)
             continue;
@@ -160,7 +144,7 @@ static void stay(long guard_itself)
             break; /* the guard failed at a step */
         }
         if (on[3].revents & POLLIN)
-            answer_call(seen++);
+            seen = answer_call(seen);
         else if (on[3].revents)
             on[3].fd = -1;
     }
@@ -259,6 +243,13 @@ static long try_signal(char **word)
     return CALL(kill, CALL(getppid, 0, 0, 0, 0, 0), 0, 0, 0, 0) == -EPERM ? 0 : -EACCES;
 }
 
+/* listener: whether the filter before asks the process that stays; another filter may do so already. */
+static long try_listener(char **word)
+{
+    (void)word;
+    return listener < 0 ? -EBUSY : 0;
+}
+
 #include "guard_root.h"
 #include "guard_rules.h"
 
@@ -272,6 +263,7 @@ static const struct { const char *name; int words; long (*run)(char **); } steps
     {"link", 2, make_link}, {"tmpfs", 2, mount_tmpfs}, {"proc", 0, mount_proc}, {"seal", 0, seal_root},
     {"user", 2, set_user}, {"drop", 0, drop_capabilities}, {"keep", 0, keep_privileges},
     {"landlock", 1, begin_rules}, {"path", 2, allow_path}, {"obey", 0, obey_rules}, {"signal", 0, try_signal}, {"seccomp", 1, filter_calls},
+    {"listener", 0, try_listener},
 };
 
 /* Become the program. A script without a first line for it is one of the shell, as shells have it. */

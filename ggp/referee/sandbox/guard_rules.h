@@ -64,7 +64,7 @@ static long obey_rules(char **word)
 #endif
 
 enum { NETWORK = 1, SPREAD = 2, OUR_USER = 4, SHARED = 8 };
-static struct sock_filter program[512];
+static struct sock_filter program[1024];
 static unsigned short lines;
 static int is_filtered;
 
@@ -94,6 +94,53 @@ static void when_not(uint32_t call, uint32_t at, uint32_t value, uint32_t then)
     load(offsetof(struct seccomp_data, nr));
 }
 
+/* The value of this word decides: `found` if it is among the values. The call itself stays loaded. */
+static void when_among(uint32_t call, uint32_t at, const uint32_t *values, unsigned char count, uint32_t found)
+{
+    filter(BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(count + 4));
+    load(at);
+    for (unsigned char left = count; left; left--)
+        filter(BPF_JMP | BPF_JEQ | BPF_K, *values++, left, 0);
+    filter(BPF_JMP | BPF_JA, 1, 0, 0);
+    filter(BPF_RET | BPF_K, found, 0, 0);
+    load(offsetof(struct seccomp_data, nr));
+}
+
+/* Signals by descriptors (F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETFL with O_ASYNC), leases, notices about folders: work
+   of whoever touches the file. F_GETLK and F_OFD_GETLK would show the locks of other bots on files that all may read. */
+static void refuse_descriptor_orders(uint32_t refused)
+{
+    static const uint32_t orders[] = {8, 10, 15, 5, 36, 1024, 1026, 1040};
+    static const uint32_t requests[] = {0x5412, 0x541C, 0x5452, 0x8901, 0x8902};
+    uint32_t first = offsetof(struct seccomp_data, args);
+    when_among(__NR_fcntl, first + 8, orders, sizeof orders / sizeof *orders, refused);
+    filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0, 6);
+    load(first + 8);
+    filter(BPF_JMP | BPF_JEQ | BPF_K, 4, 0, 3); /* F_SETFL */
+    load(first + 16);
+    filter(BPF_JMP | BPF_JSET | BPF_K, 020000, 0, 1); /* O_ASYNC */
+    filter(BPF_RET | BPF_K, refused, 0, 0);
+    filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    /* TIOCSTI, TIOCLINUX: input for a terminal; FIOASYNC, FIOSETOWN, SIOCSPGRP: signals by descriptors. */
+    when_among(__NR_ioctl, first + 8, requests, sizeof requests / sizeof *requests, refused);
+}
+
+/* What the process that stays with the program decides: see guard_answers.h. Without a listener there is no such answer. */
+static void ask_about_descriptors(int heard)
+{
+    static const uint32_t add[] = {1}, exclusive[] = {2, 2 | 4}; /* EPOLL_CTL_ADD; LOCK_EX, LOCK_NB */
+    uint32_t first = offsetof(struct seccomp_data, args);
+    when(__NR_timerfd_create, heard ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | ENOSYS);
+    if (!heard)
+        return;
+    when(__NR_epoll_create1, SECCOMP_RET_USER_NOTIF);
+#ifdef __NR_epoll_create
+    when(__NR_epoll_create, SECCOMP_RET_USER_NOTIF);
+#endif
+    when_among(__NR_epoll_ctl, first + 8, add, 1, SECCOMP_RET_USER_NOTIF);
+    when_among(__NR_flock, first + 8, exclusive, 2, SECCOMP_RET_USER_NOTIF);
+}
+
 /* What a program of our own user could do to that user's files and processes. */
 static void protect_our_user(uint32_t refused)
 {
@@ -118,6 +165,7 @@ static long filter_calls(char **word)
     uint32_t refused = SECCOMP_RET_ERRNO | EPERM, denied = SECCOMP_RET_ERRNO | EACCES;
     uint32_t unknown = SECCOMP_RET_ERRNO | ENOSYS, forbidden;
     uint32_t first = offsetof(struct seccomp_data, args);
+    static const uint32_t advice[] = {3, 4}; /* POSIX_FADV_WILLNEED, POSIX_FADV_DONTNEED */
     long bits = number(word[0]);
     for (int heard = has_init != 0; heard >= 0; heard--) {
         forbidden = heard ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_KILL_PROCESS;
@@ -131,9 +179,18 @@ static long filter_calls(char **word)
 #define FORBID(name) when(__NR_##name, forbidden);
 #define REFUSE(name) when(__NR_##name, refused);
 #define HIDE(name) when(__NR_##name, unknown);
+#define FORBID_NUMBER(name, number) when(number, forbidden);
+#define KNOW_NUMBER(number) when(number, SECCOMP_RET_ALLOW);
         FORBIDDEN(FORBID)
+        SOMETIMES_FORBIDDEN(FORBID)
+        LATE_FORBIDDEN(FORBID_NUMBER)
         REFUSED(REFUSE)
+        OLD_REFUSED(REFUSE)
         UNKNOWN(HIDE)
+        OLD_UNKNOWN(HIDE)
+        /* Advice about files that all may read would slow or speed up others: it is taken, and nothing is done. */
+        when(__NR_readahead, SECCOMP_RET_ERRNO);
+        when_among(__NR_fadvise64, first + 24, advice, 2, SECCOMP_RET_ERRNO);
         if (!(bits & SPREAD))
             when(__NR_sched_setaffinity, refused);
         if (bits & OUR_USER)
@@ -168,12 +225,12 @@ static long filter_calls(char **word)
         filter(BPF_JMP | BPF_JSET | BPF_K, 0x7E020000, 0, 1);
         filter(BPF_RET | BPF_K, refused, 0, 0);
         filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_ioctl, 0, 4); /* TIOCSTI, TIOCLINUX: words into a terminal */
-        load(first + 8);
-        filter(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 1, 0);
-        filter(BPF_JMP | BPF_JEQ | BPF_K, 0x541C, 0, 1);
-        filter(BPF_RET | BPF_K, refused, 0, 0);
+        refuse_descriptor_orders(refused);
+        ask_about_descriptors(heard);
+        filter(BPF_JMP | BPF_JGE | BPF_K, LATE_CALLS, 1, 0);
         filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+        LATE_KNOWN(KNOW_NUMBER)
+        filter(BPF_RET | BPF_K, unknown, 0, 0);
         struct sock_fprog all = {lines, program};
         long flags = heard ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
         long done = CALL(seccomp, SECCOMP_SET_MODE_FILTER, flags, &all, 0, 0);

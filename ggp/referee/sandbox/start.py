@@ -154,7 +154,8 @@ def _confinement(
     if network:
         read.append(os.path.realpath("/etc/resolv.conf"))
     words = [word for path in groups.paths for word in ("group", path)] if groups else []
-    words += steps.namespaces(machine.namespaces == "user") if machine.namespaces else []
+    if machine.namespaces:
+        words += steps.namespaces(machine.namespaces == "user", machine.own_network and not network)
     words += ["init"]
     if groups:
         words.append("make")

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS = 0x20000, 0x8000000, 0x10000000, 0x20000000
+NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 SCRATCH = "/tmp"  # in a root of its own
-_FSIZE, _CORE, _NPROC, _NOFILE, _AS, _NICE, _RTPRIO = 1, 4, 6, 7, 9, 13, 14  # <asm/resource.h>
+# <asm/resource.h>
+_FSIZE, _CORE, _NPROC, _NOFILE, _AS, _SIGPENDING, _MSGQUEUE, _NICE, _RTPRIO = 1, 4, 6, 7, 9, 11, 12, 13, 14
 _DESCRIPTORS = 1024
+_SIGNALS = 256  # waiting ones with a value, which also bound the timers of a user
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix", "/gnu")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
@@ -18,9 +20,15 @@ _MOST_CHILDREN = 1000  # entries of a folder that others than its owner cannot e
 _NODES = 10_000  # files of the scratch folder
 
 
-def namespaces(user: bool) -> list[str]:
-    """Of processes, mounts and messages; `user`: as an ordinary user, who becomes its own again."""
-    flags = NEW_MOUNTS | NEW_PIDS | NEW_IPC | (NEW_USER if user else 0)
+def namespaces(user: bool, network: bool) -> list[str]:
+    """Make namespaces of processes, mounts, messages and, if `network`, an empty one of the network, without which
+    `/proc/net` would show the connections of the machine.
+
+    Args:
+        user: As an ordinary user, who keeps its own number in a namespace of users.
+        network: Whether the program gets a network of its own.
+    """
+    flags = NEW_MOUNTS | NEW_PIDS | NEW_IPC | (NEW_USER if user else 0) | (NEW_NETWORK if network else 0)
     steps = ["unshare", str(flags)]
     if user:
         uid, gid = os.geteuid(), os.getegid()
@@ -32,6 +40,7 @@ def limits(scratch: int, processes: int) -> list[str]:
     """Of single processes: `scratch`, bytes of a file; `processes` where the kernel counts them by user, else 0."""
     steps = ["limit", str(_FSIZE), str(scratch), "limit", str(_CORE), "0", "limit", str(_NOFILE), str(_DESCRIPTORS)]
     steps += ["limit", str(_NICE), "0", "limit", str(_RTPRIO), "0"]
+    steps += ["limit", str(_SIGPENDING), str(_SIGNALS), "limit", str(_MSGQUEUE), "0"]
     return steps + (["limit", str(_NPROC), str(processes)] if processes else [])
 
 
