@@ -2,6 +2,8 @@
 
     python attacker.py NAME PREY      NAME.py beside this file has `attack(prey)`; PREY is JSON in base64
 
+NAME.py may have `before_move(prey)` as well, which is called before each move after the attack.
+
 It plays Yugo: the button while it is free, then passes, so its moves do not depend on the attack. What the attack gets
 is written to stderr, a line each: `zoo got WHAT` or `zoo refused WHAT: REASON`. Attacks are bounded in count and time,
 because they run without a sandbox as well, to show that they are real. It needs the standard library alone.
@@ -85,6 +87,29 @@ class Prey:
             started.append(pid)
         return started
 
+    def as_many(self, most: int, make: Callable[[], Any]) -> list[Any]:
+        """Make so many, or as many as it is given."""
+        made: list[Any] = []
+        try:
+            while len(made) < most:
+                made.append(make())
+        except OSError as error:
+            self.tell(f"refused number {len(made) + 1}: {error}")
+        return made
+
+    def together(self, number: int, action: Callable[[], int], seconds: float) -> int:
+        """Let so many children do this and then wait, at most so long; the sum of what they say they did."""
+        read, write = os.pipe()
+        started = self.as_many(
+            number, lambda: self.children(1, lambda: os.write(write, b"%d\n" % action()), seconds)[0]
+        )
+        os.close(write)
+        said = b""
+        while said.count(b"\n") < len(started) and (more := os.read(read, 1 << 12)):
+            said += more
+        os.close(read)
+        return sum(map(int, said.split()))
+
     def reap(self, started: list[int]) -> None:
         for pid in started:
             os.kill(pid, 9)
@@ -111,6 +136,7 @@ def main(name: str, described: str) -> None:
     prey = Prey(described)
     module = load(name) if name != "none" else None
     when = getattr(module, "WHEN", "turn")
+    again = getattr(module, "before_move", lambda prey: None)
     free, attacked = True, False
     for line in sys.stdin:
         words = line.split()
@@ -128,6 +154,8 @@ def main(name: str, described: str) -> None:
             free = False
         elif words[0] == "genmove":
             text, free = "button" if free else "pass", False
+        if words[0] == "genmove" and attacked:
+            again(prey)
         if module is not None and when == "quit" and words[0] == "quit":
             module.attack(prey)
         sys.stdout.write(f"={number} {text}\n\n")
