@@ -28,6 +28,7 @@ DEEPEST = 50  # folders in each other: what walks through them may do so by recu
 ARCHIVES = (".tar.gz", ".tgz")
 HISTORY = frozenset({".git", ".hg", ".svn"})  # of version control: it changes where the source does not
 _MOST_HEADERS = 32 << 20  # bytes of an archive that are no file's content
+_MOST_PADDING = 1 << 20  # zero bytes after the end of an archive: tar fills its last record, of 10 KiB by default
 _HEADER = 128 << 10  # bytes that are read at a time: a header is shorter
 _PIECE = 64 << 10
 _OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)  # no fault of a source
@@ -62,13 +63,17 @@ def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
 
     Files have mode 0644 or 0755, folders 0755; times lie between 1970 and now.
     """
-    copy = _Copy(folder, time.monotonic() + seconds)
+    until = time.monotonic() + seconds
+    copy = _Copy(folder, until)
     try:
         if source.is_dir():
             copy.take(_of_folder(source))
         else:
-            with source.open("rb") as file, gzip.GzipFile(fileobj=file) as opened:
-                copy.take(_of_archive(opened))
+            with source.open("rb") as file:
+                if os.fstat(file.fileno()).st_size > MOST_BYTES:  # the digest would not cover all of it
+                    raise SourceRefused(TOO_MUCH)
+                with gzip.GzipFile(fileobj=_Timed(file, until)) as opened:  # type: ignore[arg-type]  # it only reads
+                    copy.take(_of_archive(opened))
     except (RecursionError, MemoryError):
         raise SourceRefused("its headers are too many or too long: pack it again") from None
     except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, ValueError, OverflowError) as error:
@@ -84,13 +89,19 @@ class _Copy:
         self._bytes = self._files = 0
 
     def take(self, members: Iterator[_Member]) -> None:
-        """Make all of them. Raises SourceRefused."""
+        """Make all of them.
+
+        Raises:
+            SourceRefused: They may not be made, or there is no file among them.
+        """
         hard: list[_Member] = []
         links: list[_Member] = []
+        has_file = False
         for member in members:
             if member.kind == "folder":
                 self._folder(self._place(member.name), member.name)
             elif member.kind == "file":
+                has_file = True
                 self._make(member.name, partial(self._write, member))
             else:
                 self._place(member.name)
@@ -106,6 +117,8 @@ class _Copy:
             root, end = os.path.realpath(self._root), os.path.realpath(self._root / member.name)
             if end != root and not end.startswith(f"{root}/"):
                 raise _leads_out(member.name)
+        if not has_file:
+            raise SourceRefused("it holds no file: pack the bot's program")
 
     def _make(self, name: str, make: Callable[[Path], None]) -> None:
         """Raises SourceRefused where the name is taken, or cannot be one."""
@@ -166,11 +179,15 @@ class _Copy:
     def _count(self, more: int = 0) -> None:
         if self._files + more > MOST_FILES or self._bytes > MOST_BYTES:
             raise SourceRefused(TOO_MUCH)
-        if time.monotonic() > self._until:
-            raise SourceRefused("it takes too long to unpack: allow it more build_time, or pack less")
+        _check_time(self._until)
 
     def _cannot(self, name: str, error: OSError) -> Exception:
         return error if error.errno in _OURS else SourceRefused(f"{_shown(name)} cannot be made: {error.strerror}")
+
+
+def _check_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise SourceRefused("it takes too long to unpack: allow it more build_time, or pack less")
 
 
 def _leads_out(name: str) -> SourceRefused:
@@ -274,13 +291,18 @@ def _of_archive(opened: gzip.GzipFile) -> Iterator[_Member]:
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # it would keep all that it has seen
             name = info.name.rstrip("/") or "."
+            # tarfile takes a size that is no number for 0, and one below 0 as it is.
+            if info.size < 0 or not info.pax_headers.get("size", "0").isdecimal():
+                raise SourceRefused(f"{_shown(name)} has an impossible size: pack it again")
             if info.isdir():
                 yield _Member(name, "folder")
             elif info.issym():
                 yield _Member(name, "link", target=info.linkname)
             elif info.islnk():
                 yield _Member(name, "hard link", target=info.linkname)
-            elif info.isreg() and not info.issparse():
+            elif info.issparse():
+                raise SourceRefused(f"{_shown(name)} is stored as a sparse file: pack it without --sparse")
+            elif info.isreg():
                 if info.size > MOST_BYTES:
                     raise SourceRefused(TOO_MUCH)
                 contents += info.size
@@ -289,6 +311,18 @@ def _of_archive(opened: gzip.GzipFile) -> Iterator[_Member]:
                 raise _is_no_file(name)
             if reader.tell() - contents > _MOST_HEADERS:
                 raise SourceRefused(TOO_MUCH)
+    reader.check_end()
+
+
+class _Timed:
+    """A file that is no longer read after this moment: gzip may skip millions of empty parts before it returns."""
+
+    def __init__(self, file: IO[bytes], until: float) -> None:
+        self._file, self._until = file, until
+
+    def read(self, size: int = -1) -> bytes:
+        _check_time(self._until)
+        return self._file.read(size)
 
 
 class _Forward:
@@ -297,6 +331,24 @@ class _Forward:
     def __init__(self, opened: gzip.GzipFile) -> None:
         self._opened = opened
         self._at = 0
+        self._last = b""
+
+    def check_end(self) -> None:
+        """Check that the archive ended where tarfile stopped, and read the rest of the file.
+
+        tarfile takes a damaged header for the end, and ignores what follows the end, such as a second archive.
+
+        Raises:
+            SourceRefused: Something else follows, or too many zero bytes.
+        """
+        left = _MOST_PADDING
+        while not self._last.strip(b"\0"):
+            if left < 0:
+                raise SourceRefused(f"more than {_MOST_PADDING >> 20} MiB follow its end: pack it again")
+            if not self.read(_PIECE):
+                return
+            left -= len(self._last)
+        raise SourceRefused("it is damaged, or something follows its end, such as a second archive: pack it again")
 
     def tell(self) -> int:
         return self._at
@@ -304,7 +356,7 @@ class _Forward:
     def read(self, size: int) -> bytes:
         if not 0 <= size <= _HEADER:
             raise tarfile.ReadError("a header of it is too long")
-        data = self._opened.read(size)
+        self._last = data = self._opened.read(size)
         self._at += len(data)
         return data
 

@@ -241,3 +241,166 @@ def test_what_does_not_count_leaves_the_digest(tmp_path: Path) -> None:
     (source / "a").chmod(0o600)
     os.utime(source / "a", (1, 1))
     assert digest_of(source) == before
+
+
+# -- archives that a reader may take for less than they are ------------------------------------------------------------
+
+END = bytes(1024)  # of every tar
+
+
+def tar(name: str = "bot", content: bytes = b"bot", **pax: str) -> bytes:
+    """One file as a tar without its end; `pax`: values of an extended header, taken as they are."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    plain = info.tobuf(tarfile.USTAR_FORMAT)
+    said = b"".join(_record(key, value) for key, value in pax.items())
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, len(said)
+    extended = header.tobuf(tarfile.USTAR_FORMAT) + said + bytes(-len(said) % 512) if pax else b""
+    return extended + plain + content + bytes(-len(content) % 512)
+
+
+def _record(key: str, value: str) -> bytes:
+    rest = f" {key}={value}\n".encode()
+    size = len(rest) + 1
+    while len(str(size)) + len(rest) != size:
+        size = len(str(size)) + len(rest)
+    return str(size).encode() + rest
+
+
+def written(folder: Path, data: bytes) -> Path:
+    path = folder / "bot.tar.gz"
+    path.write_bytes(data)
+    return path
+
+
+def test_an_archive_of_zero_bytes_is_refused_without_reading_all(tmp_path: Path) -> None:
+    """1 GiB of them, as 1 MiB of parts of gzip: it would take seconds to read."""
+    part = gzip.compress(bytes(64 << 20), 9)
+    began = time.process_time()
+    assert refused(tmp_path, written(tmp_path, part * 16)) == "more than 1 MiB follow its end: pack it again"
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", gzip.compress(b""), gzip.compress(END), gzip.compress(bytes(10240)), gzip.compress(b"") * 3],
+    ids=["no bytes", "no stream", "an end", "a record", "three empty parts"],
+)
+def test_an_empty_archive_is_refused(tmp_path: Path, data: bytes) -> None:
+    assert refused(tmp_path, written(tmp_path, data))
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_an_archive_without_files_is_refused(tmp_path: Path, kind: str) -> None:
+    source = pack(tmp_path / "bot.tar.gz", member("one", kind, to="two" if kind == "link" else ""))
+    assert refused(tmp_path, source) == "it holds no file: pack the bot's program"
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "source" / "inside").mkdir(parents=True)
+    assert refused(tmp_path, tmp_path / "source") == "it holds no file: pack the bot's program"
+
+
+@pytest.mark.parametrize("size", ["-1", "-512", "-99999999999", "", "abc", "1.5", "nan", "1e3", "+3", " 3", "0x3"])
+def test_an_impossible_size_is_refused(tmp_path: Path, size: str) -> None:
+    source = written(tmp_path, gzip.compress(tar(size=size) + END))
+    assert refused(tmp_path, source) == "'bot' has an impossible size: pack it again"
+
+
+@pytest.mark.parametrize("size", ["3", "0003"])
+def test_an_extended_size_is_taken(tmp_path: Path, size: str) -> None:
+    place = unpacked(tmp_path, written(tmp_path, gzip.compress(tar(size=size) + END)))
+    assert (place / "bot").read_bytes() == b"bot"
+
+
+@pytest.mark.parametrize("size", ["9" * 30, str(1 << 63), str(1 << 64), "513", "1024", "9" * 5000])
+def test_a_size_that_is_not_there_is_refused(tmp_path: Path, size: str) -> None:
+    assert refused(tmp_path, written(tmp_path, gzip.compress(tar(size=size))))
+
+
+def test_a_size_below_zero_in_a_plain_header_is_refused(tmp_path: Path) -> None:
+    header = bytearray(tar())
+    header[124:136] = (-5).to_bytes(12, "big", signed=True)
+    header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:512]))
+    assert refused(tmp_path, written(tmp_path, gzip.compress(bytes(header) + END))).endswith(
+        "has an impossible size: pack it again"
+    )
+
+
+@pytest.mark.parametrize("key", ["uid", "gid", "mtime", "atime", "ctime", "path", "linkpath", "uname", "hdrcharset"])
+@pytest.mark.parametrize("value", ["-1", "-" + "9" * 40, "9" * 400, "nan", "\0", ""])
+def test_other_values_that_cannot_be_do_no_harm(tmp_path: Path, key: str, value: str) -> None:
+    source = written(tmp_path, gzip.compress(tar(**{key: value}) + END))
+    place = tmp_path / "out"
+    place.mkdir()
+    try:
+        unpack(source, place)
+    except SourceRefused as error:
+        assert "\n" not in str(error)
+    assert {path.name for path in tmp_path.iterdir()} == {"bot.tar.gz", "out"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [tar("other") + END, b"x", bytes(5000) + b"x", b"x" * 5000, bytes(2 << 20)],
+    ids=["a second archive", "a byte", "a byte later", "many bytes", "much padding"],
+)
+@pytest.mark.parametrize("parts", [False, True], ids=["in one part", "in parts"])
+def test_what_follows_the_end_is_refused(tmp_path: Path, more: bytes, parts: bool) -> None:
+    ended = tar() + END
+    data = gzip.compress(ended) + gzip.compress(more) if parts else gzip.compress(ended + more)
+    assert "its end" in refused(tmp_path, written(tmp_path, data))
+
+
+def test_what_follows_the_compressed_data_is_refused(tmp_path: Path) -> None:
+    assert "damaged" in refused(tmp_path, written(tmp_path, gzip.compress(tar() + END) + b"more"))
+
+
+def test_a_damaged_header_is_no_end(tmp_path: Path) -> None:
+    """tarfile would leave out what comes from there on."""
+    damaged = bytearray(tar("second"))
+    damaged[148] ^= 1  # its checksum
+    source = written(tmp_path, gzip.compress(tar() + bytes(damaged) + tar("third") + END))
+    assert "it is damaged" in refused(tmp_path, source)
+
+
+@pytest.mark.parametrize("size", [100, 511])
+def test_a_header_that_is_cut_is_no_end(tmp_path: Path, size: int) -> None:
+    assert "it is damaged" in refused(tmp_path, written(tmp_path, gzip.compress(tar() + tar("second")[:size])))
+
+
+@pytest.mark.parametrize("end", [b"", END, bytes(10240), bytes(1 << 20)])
+def test_the_usual_ends_are_taken(tmp_path: Path, end: bytes) -> None:
+    place = unpacked(tmp_path, written(tmp_path, gzip.compress(tar() + end)))
+    assert (place / "bot").read_bytes() == b"bot"
+
+
+def test_an_archive_in_several_parts_of_gzip_is_taken(tmp_path: Path) -> None:
+    whole = tar(content=b"bot" * 1000) + END
+    data = b"".join(gzip.compress(whole[at : at + 700]) for at in range(0, len(whole), 700))
+    assert (unpacked(tmp_path, written(tmp_path, data + bytes(512))) / "bot").read_bytes() == b"bot" * 1000
+
+
+def test_many_empty_parts_take_no_longer_than_they_may(tmp_path: Path) -> None:
+    source = written(tmp_path, gzip.compress(b"", 1) * 200_000 + gzip.compress(tar() + END))
+    place = tmp_path / "out"
+    place.mkdir()
+    with pytest.raises(SourceRefused, match="takes too long"):
+        unpack(source, place, 0.05)
+
+
+@pytest.mark.parametrize(
+    "pax",
+    [{"GNU.sparse.map": "0,3", "GNU.sparse.size": "999"}, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}],
+    ids=["0.1", "1.0"],
+)
+def test_a_sparse_file_is_refused(tmp_path: Path, pax: dict[str, str]) -> None:
+    content = b"1\n0\n3\n".ljust(512, b"\0") + b"bot"
+    reason = refused(tmp_path, written(tmp_path, gzip.compress(tar(content=content, **pax) + END)))
+    assert reason == "'bot' is stored as a sparse file: pack it without --sparse"
+
+
+def test_a_file_beyond_what_the_digest_covers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MOST_BYTES", 100)
+    assert refused(tmp_path, written(tmp_path, gzip.compress(tar() + END) + bytes(200))) == TOO_MUCH
