@@ -72,7 +72,7 @@ def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
             with source.open("rb") as file:
                 if os.fstat(file.fileno()).st_size > MOST_BYTES:  # the digest would not cover all of it
                     raise SourceRefused(TOO_MUCH)
-                with gzip.GzipFile(fileobj=_Timed(file, until)) as opened:  # type: ignore[arg-type]  # it only reads
+                with gzip.GzipFile(fileobj=_Timed(file, until)) as opened:  # type: ignore[call-overload]  # reads alone
                     copy.take(_of_archive(opened))
     except (RecursionError, MemoryError):
         raise SourceRefused("its headers are too many or too long: pack it again") from None

@@ -18,7 +18,7 @@ def attack(prey: Prey) -> None:
     port = f":{prey.tcp:04X} "
 
     def found(name: str, text: str) -> bool:
-        return text in Path("/proc/net", name).read_text()
+        return text in Path("/proc/net", name).read_text(encoding="ascii")
 
     prey.attempt("a server of TCP", found, "tcp", port)
     prey.attempt("a socket of UDP", found, "udp", f":{prey.udp:04X} ")
