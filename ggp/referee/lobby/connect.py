@@ -524,10 +524,11 @@ class LocalOrder(msgspec.Struct, frozen=True):
 
 
 class LocalReport(msgspec.Struct, frozen=True):
-    """Why there is no bot now, and who caused it."""
+    """Why there is no bot now, and who caused it; or, if `joined`, that the bot runs and is connected."""
 
     culprit: Literal["bot", "host"]
     reason: str
+    joined: bool = False
 
 
 def run_local() -> int:
@@ -580,6 +581,8 @@ def _start_local(order: LocalOrder) -> BotProcess:
 def _report_end(what: str, why: str) -> None:
     if what == "ended":
         _report(LocalReport("bot", why))
+    elif what == "up":
+        _report(LocalReport("bot", "", joined=True))
 
 
 def _report(said: LocalReport) -> None:

@@ -24,6 +24,7 @@ from ggp.referee.play.setting import TIMEOUTS, Timeouts
 
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds before a process is started again
 _SETTLED = 30.0  # seconds after which the waits are short again
+_SLOWEST = 15.0  # seconds, beside its own time-out, that a start may keep others waiting
 _LAST_WORDS = 15.0  # seconds for a bot to end after SIGTERM
 _PROGRAM = (sys.executable, "-m", "ggp.referee.lobby.connect")
 
@@ -50,20 +51,27 @@ class LocalBots:
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._closing = asyncio.Event()
+        # Each start takes a core for a second or more. If all began at once, none would be ready in time.
+        self._starts = asyncio.Semaphore(len(os.sched_getaffinity(0)))
         self._chance = Random()
 
     def start(self, url: str) -> None:
-        """Run them until `close`, each copy in a process of its own that dials this address."""
+        """Run them until `close`, each copy in a process of its own that dials this address.
+
+        As many start at a time as there are cores: the first copy of every bot, then the second ones, and so on.
+        """
         loop = asyncio.get_running_loop()
-        for bot in self._bots:
-            owner = f"{OWNER}'s {bot.entrant.name}" if self._rivals else OWNER
-            for copy in range(bot.copies):
+        for copy in range(max((bot.copies for bot in self._bots), default=0)):
+            for bot in (bot for bot in self._bots if copy < bot.copies):
+                owner = f"{OWNER}'s {bot.entrant.name}" if self._rivals else OWNER
                 identity = Identity(owner, bot.entrant.name, bot, copy)
                 self._tasks.append(loop.create_task(self._keep_running(identity, url)))
 
     async def close(self) -> None:
-        """Terminate the processes, then kill the rest."""
+        """Start no more processes, terminate those that run, then kill the rest."""
         self._closing.set()
+        for _ in self._tasks:  # those that wait for their start see that there is none
+            self._starts.release()
         for process in self._processes:
             _signal(process.terminate)
         if self._tasks:
@@ -87,7 +95,22 @@ class LocalBots:
             wait = min(2 * wait, _LONGEST_WAIT)
 
     async def _run(self, identity: Identity, url: str) -> None:
-        """One process, to its end."""
+        """Run one process to its end, once it is its turn to start."""
+        await self._starts.acquire()
+        started = _Once(self._starts.release)
+        if self._closing.is_set():
+            started.call()
+            return
+        longest = identity.local.entrant.start.timeouts(self._budgets).start + _SLOWEST if identity.local else _SLOWEST
+        late = asyncio.get_running_loop().call_later(longest, started.call)
+        try:
+            await self._run_now(identity, url, started.call)
+        finally:
+            late.cancel()
+            started.call()
+
+    async def _run_now(self, identity: Identity, url: str, joined: Callable[[], None]) -> None:
+        """Run one process to its end; call `joined` when its bot is connected."""
         try:
             process = await asyncio.create_subprocess_exec(*_PROGRAM, stdin=PIPE, stdout=PIPE, process_group=0)
         except OSError as error:
@@ -96,7 +119,7 @@ class LocalBots:
         self.identities.processes[process.pid] = identity
         self._processes.add(process)
         try:
-            await self._supervise(identity, process, url)
+            await self._supervise(identity, process, url, joined)
         finally:
             self._processes.discard(process)
             del self.identities.processes[process.pid]
@@ -104,7 +127,7 @@ class LocalBots:
                 _signal(process.kill)
                 await process.wait()
 
-    async def _supervise(self, identity: Identity, process: Process, url: str) -> None:
+    async def _supervise(self, identity: Identity, process: Process, url: str, joined: Callable[[], None]) -> None:
         """Send the process its order, log its reports, and wait for its end."""
         assert identity.local is not None and process.stdin is not None and process.stdout is not None
         start = identity.local.entrant.start
@@ -117,14 +140,30 @@ class LocalBots:
         reported = False
         async for line in process.stdout:
             with contextlib.suppress(msgspec.MsgspecError):  # half a line of one that was killed
-                self._log(identity, msgspec.json.decode(line, type=LocalReport))
-                reported = True
+                said = msgspec.json.decode(line, type=LocalReport)
+                if said.joined:
+                    joined()
+                else:
+                    self._log(identity, said)
+                    reported = True
         status = await process.wait()
         if status and not (reported or self._closing.is_set()):
             self._log(identity, LocalReport("host", f"the process of its connection ended: exit status {status}"))
 
     def _log(self, identity: Identity, said: LocalReport) -> None:
         self._event_log.log("local", "ended", bot=identity.name, culprit=said.culprit, reason=printable(said.reason))
+
+
+class _Once:
+    """A function that is called the first time only."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function: Callable[[], None] | None = function
+
+    def call(self) -> None:
+        function, self._function = self._function, None
+        if function is not None:
+            function()
 
 
 def pondering(bots: Sequence[Local]) -> list[tuple[str, int]]:

@@ -293,3 +293,44 @@ def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     assert {row.termination for row in rows} <= {"rules", "resignation"}
     told = ggp("ladder", "standings", str(file), "--json").json["ratings"]
     assert {row["bot"]: (round(row["elo"]), row["note"]) for row in told}["house"] == (500, "anchor")
+
+
+# -- many copies -----------------------------------------------------------------------------------------------------
+
+# A process that connects a bot: it says when it starts, and half a second later that the bot is connected.
+CONNECTS = """
+import json, sys, time
+order = json.loads(sys.stdin.read())
+with open({told!r}, "a") as told:
+    print("starts", order["start"]["name"], file=told, flush=True)
+    time.sleep(0.5)
+    print("joined", order["start"]["name"], file=told, flush=True)
+print('{{"culprit":"bot","reason":"","joined":true}}', flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+async def test_copies_start_a_few_at_a_time_and_a_signal_cancels_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    program = tmp_path / "connects.py"
+    program.write_text(CONNECTS.format(told=str(told)), encoding="utf-8")
+    monkeypatch.setattr("ggp.referee.lobby.local_bots._PROGRAM", (sys.executable, str(program)))
+    monkeypatch.setattr("ggp.referee.lobby.local_bots.os.sched_getaffinity", lambda pid: {0, 1})
+    settings = read(tmp_path, one={"command": "random", "copies": 60}, two={"command": "greedy", "copies": 2})
+    bots = LocalBots(settings.local, rivals=False, nice=0, event_log=quiet())
+    bots.start(f"ipc://{tmp_path}/router")
+    await until(lambda: told.exists() and told.read_text(encoding="utf-8").count("joined") >= 5)
+    began = asyncio.get_running_loop().time()
+    await bots.close()
+    assert asyncio.get_running_loop().time() - began < 10
+    lines = [line.split() for line in told.read_text(encoding="utf-8").splitlines()]
+    under_way = most = 0
+    for what, _ in lines:
+        under_way += 1 if what == "starts" else -1
+        most = max(most, under_way)
+    assert most == 2, "as many as cores"
+    assert {name for what, name in lines[:4] if what == "starts"} >= {"one", "two"}, "a copy of each first"
+    assert sum(what == "starts" for what, _ in lines) < 60
