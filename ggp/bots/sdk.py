@@ -32,7 +32,7 @@ from ggp.engines.game import IllegalMove, OptionError, SetupState, State
 from ggp.engines.history import GameHistory
 from ggp.engines.registry import Registry
 from ggp.engines.session import Handler, Session, read_colour, syntax_error
-from ggp.protocol.errors import CommandFailed
+from ggp.protocol.errors import CommandFailed, place_of
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import report_on_stderr, serve_stdio
 
@@ -306,7 +306,8 @@ class Bot:
         except Exception as error:
             if not isinstance(error, CommandFailed):  # which the engine of the game brought about
                 traceback.print_exc()
-            raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}") from None
+            place = place_of(error)
+            raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}{place}") from None
         if not isinstance(move, str):
             raise _complaint(f"the bot chose {move!r}, which is no text")
         return move

@@ -11,6 +11,7 @@ from types import CodeType, ModuleType
 
 from ggp.engines.game import Game
 from ggp.engines.registry import GameError
+from ggp.protocol.errors import place_of
 
 END = ".py"  # a word of the command line with this end is a file, and no game
 LARGEST = 1024 * 1024  # bytes
@@ -72,7 +73,7 @@ def _run(path: str, code: CodeType) -> ModuleType:
     except Exception as error:
         print_exception(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this file
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-        raise GameError(f"{path}: {reason} (the traceback above says where)", code="file-fails") from None
+        raise GameError(f"{path}: {reason}{place_of(error)}; its traceback is above", code="file-fails") from None
     return module
 
 

@@ -4,7 +4,7 @@ import sys
 
 from ggp.engines.game import Game
 from ggp.protocol.entry_points import EntryPoint, entry_points
-from ggp.protocol.errors import CodedError
+from ggp.protocol.errors import CodedError, place_of
 
 GROUP = "ggp.games"
 
@@ -51,7 +51,8 @@ def _load(name: str, point: EntryPoint) -> Game:
         from traceback import print_exception
 
         print_exception(error, file=sys.stderr)
-        raise GameError(f"cannot load game {name} from {point.module}: {error}") from None
+        said = f"{type(error).__name__}: {error}{place_of(error)}"
+        raise GameError(f"cannot load game {name} from {point.module}: {said}; its traceback is on stderr") from None
     if not isinstance(game, Game) or game.name != name:
         raise GameError(
             f"cannot load game {name}: {point.module}:{point.attribute} is not an ggp.engines.game.Game of that name"

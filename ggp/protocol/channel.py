@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Coroutine
+from math import inf
 from typing import Any, Protocol
 
 from ggp.protocol.connection import Connection, PeerRole, ReadLimits
@@ -42,12 +43,20 @@ class Transport(Protocol):
 
 
 class Channel:
-    """Asks one peer. `warnings` are the tolerated faults; `dialogue_tail` is for diagnostics."""
+    """Asks one peer. `warnings` are the tolerated faults; `dialogue_tail` is for diagnostics.
+
+    `on_silence` is called with the channel when a question has had no whole answer for `patience` seconds, while
+    `receive` still waits. It returns whether it has told anyone; if so, it is not called again.
+    """
 
     def __init__(self, transport: Transport, peer: PeerRole, limits: ReadLimits | None = None) -> None:
         self.transport = transport
         self.connection = Connection(peer, limits)
         self._passed: deque[tuple[bytes, bytes]] = deque(maxlen=DIALOGUE)  # what was sent, and what came after it
+        self.asked_at = 0.0  # when the last question was sent that was not answered at once
+        self.on_silence: Callable[[Channel], bool] | None = None
+        self.patience = inf
+        self._silent_from = inf  # when the question counts as unanswered for so long
         self.now = transport.now
         self._exchange: Exchange | None = getattr(transport, "exchange", None)
         self.next_reply = self.connection.next_reply  # what has come already, without waiting
@@ -60,6 +69,7 @@ class Channel:
         """Send command lines (no LF) in one write, which is complete once this was awaited."""
         data = self.connection.send(*lines)
         self._passed.append((data[-_CHUNK:], b""))
+        self._wait_from(self.now())
         return self.transport.write(data, deadline)
 
     def ask_at_once(self, lines: tuple[str, ...], seconds: float) -> tuple[str, float, float] | float | bytes:
@@ -77,10 +87,12 @@ class Channel:
             if text is not None:
                 connection.count_answered(len(lines))
                 return text, sent, answered
+            self._wait_from(sent)
             connection.send(*lines)
             if said is not None:
                 connection.receive(said)
             return sent
+        self._wait_from(self.now())
         data = connection.send(*lines)
         self._passed.append((data[-_CHUNK:], b""))
         return data
@@ -95,7 +107,13 @@ class Channel:
         connection, passed = self.connection, self._passed
         reply = connection.next_reply()
         while reply is None:
-            data = await self.transport.read(deadline)
+            try:
+                data = await self.transport.read(min(deadline, self._silent_from))
+            except PeerTimeout:
+                if self._silent_from >= deadline:
+                    raise
+                self._tell_of_silence()
+                continue
             # The pieces of what one side said belong together, however small they came.
             asked, said = passed.pop() if passed else (b"", b"")
             passed.append((asked, (said + data)[-_CHUNK:]))
@@ -139,6 +157,7 @@ class Channel:
         """Ask `1 protocol_version`; a peer that does not echo the id gets no ids (PROTOCOL §2.11)."""
         data = self.connection.send_probe("protocol_version")
         self._passed.append((data[-_CHUNK:], b""))
+        self._wait_from(self.now())
         await self.transport.write(data, deadline)
         return await self.receive(deadline)
 
@@ -159,6 +178,24 @@ class Channel:
                 await self.receive(deadline)
         except PEER_FAULTS:
             return
+
+    @property
+    def unanswered(self) -> tuple[str, bytes]:
+        """The first command that has no whole answer, as it was sent, "" if there is none; and what came since."""
+        lines = self._passed[-1][0].decode("utf-8", "replace").splitlines() if self._passed else []
+        awaited = self.connection.awaited
+        return (lines[-min(awaited, len(lines))] if awaited and lines else ""), self.connection.unanswered
+
+    def _wait_from(self, now: float) -> None:
+        self.asked_at = now
+        if self.on_silence is not None:
+            self._silent_from = now + self.patience
+
+    def _tell_of_silence(self) -> None:
+        if self.on_silence is not None and not self.on_silence(self):
+            self._silent_from = self.now() + self.patience
+            return
+        self._silent_from, self.on_silence = inf, None
 
     def dialogue_tail(self, lines: int = 20) -> list[str]:
         """The last lines that passed, oldest first, `> ` sent and `< ` received, each cut at 200 characters."""

@@ -21,6 +21,7 @@ from ggp.protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
 SHORT = 4096  # bytes: as many are read in one step, if the answer is the expected one
+_SKIPPED, _SKIPPED_BYTES = 20, 200  # lines of junk that are kept for diagnostics, and bytes of each
 MANY = 1000  # commands in one write, at most, in the quick way
 _LONGEST_ID = f"{MAX_ID} "
 _new_reply = tuple.__new__  # half of the time of Reply(…)
@@ -69,6 +70,10 @@ class Connection:
         self._lines: list[bytes] = []  # whole lines of the answer that is being read
         self._size = 0  # their bytes as they came
         self._junk = self._blank = 0  # lines skipped before the present answer
+        self._skipped: list[bytes] = []  # the first of these that were junk
+        self._rest = (
+            b""  # what had come since the last whole answer when the stream ended or the peer broke the protocol
+        )
         self._error: ProtocolError | None = None
         self._half = b""  # what send_exactly was given behind the last LF
         self._no_echo = False  # the probe found that the peer does not echo ids
@@ -79,6 +84,13 @@ class Connection:
     def awaited(self) -> int:
         """How many commands have been sent whose replies were not taken yet."""
         return len(self._expected)
+
+    @property
+    def unanswered(self) -> bytes:
+        """What came since the last whole answer, for diagnostics: junk, and the beginning of an answer."""
+        if self._error is not None:
+            return self._rest
+        return b"".join(line + b"\n" for line in (*self._skipped, *self._lines[:20])) + bytes(self._buffer[:4096])
 
     @property
     def ready(self) -> bool:
@@ -184,7 +196,7 @@ class Connection:
         """So many commands were sent from `quick_id` on and answered as expected, elsewhere."""
         if self.ids:
             self.next_id += commands
-        self._junk = self._blank = 0
+        self._forget_junk()
         self._first = False
 
     def take_lines(self) -> list[str]:
@@ -231,7 +243,7 @@ class Connection:
         for number in before:
             self._replies.append(_new_reply(Reply, (True, "", number)))
         self._replies.append(_new_reply(Reply, (True, text.strip(" "), last)))
-        self._junk = self._blank = 0
+        self._forget_junk()
         self._first = False
         return True
 
@@ -274,9 +286,12 @@ class Connection:
     def _take_junk(self, line: bytes) -> None:
         shown = line[:80].decode("utf-8", "backslashreplace")
         if self.peer is PeerRole.ENGINE:
+            self._skipped.append(line[:_SKIPPED_BYTES])
             self._break(f"expected an answer that begins with = or ?, got: {shown}", "no-answer")
             return
         self._junk += 1
+        if len(self._skipped) < _SKIPPED:
+            self._skipped.append(line[:_SKIPPED_BYTES])
         if self._junk > self._limits.junk:
             self._break(f"more than {self._limits.junk} lines before an answer: {shown}", "no-answer")
         elif len(self.warnings) < self._limits.junk:
@@ -286,8 +301,14 @@ class Connection:
         reply = parse_reply(b"\n".join(self._lines))
         assert reply is not None  # its first line began with a mark
         self._lines.clear()
-        self._size = self._junk = self._blank = 0
+        self._size = 0
+        self._forget_junk()
         self._replies.append(reply)
+
+    def _forget_junk(self) -> None:
+        if self._junk:
+            self._skipped.clear()
+        self._junk = self._blank = 0
 
     def _end(self) -> None:
         """The stream ended. A last answer counts if a line feed ends it, even without the empty line.
@@ -295,6 +316,7 @@ class Connection:
         Text without a line feed is no answer: the peer crashed while it wrote, and half a move must not be played. The
         answer to `quit` is the exception, because the peer was told to end.
         """
+        self._rest = self.unanswered
         cut = bytes(self._buffer.translate(None, CONTROL).removeprefix(BOM if self._first else b"").strip(b" \t"))
         begun = self._lines or cut[:1] in (b"=", b"?")
         if cut and begun and not (self._quitting and len(self._expected) == len(self._replies) + 1):
@@ -309,6 +331,7 @@ class Connection:
             self._error = PeerGone("the peer's output ended")
 
     def _break(self, reason: str, code: str) -> None:
+        self._rest = self.unanswered
         self._error = RemoteProtocolError(reason, code=code)
         self._buffer.clear()
         self._lines.clear()

@@ -1,6 +1,31 @@
 """Errors by whose fault they are; the referee's forfeits follow from the type alone."""
 
+import sys
+
 from ggp.protocol.printed import without_passwords
+
+# Where the code of Python, of installed packages and of this one is, and frozen modules.
+_NOT_AN_AUTHORS = (
+    f"{sys.base_prefix}/lib/python",
+    __file__.removesuffix("protocol/errors.py"),
+    "<frozen",
+)
+
+
+def place_of(error: BaseException) -> str:
+    """Return ` (FILE, line N)` of the author's code that raised an error, "" if it is not known.
+
+    That is the deepest frame outside of Python's own and installed packages; if there is none, the deepest of all.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}, line {error.lineno})"
+    places, step = list[tuple[str, int]](), error.__traceback__
+    while step is not None:
+        places.append((step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    own = [place for place in places if not (place[0].startswith(_NOT_AN_AUTHORS) or "-packages/" in place[0])]
+    found = (own or places)[-1:]
+    return f" ({found[0][0]}, line {found[0][1]})" if found else ""
 
 
 class CodedError(Exception):

@@ -129,6 +129,7 @@ class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_o
     detail: Long = ""
     analysis: Long = ""  # of an answer that is no ply: the resignation or the refusal that ended it
     plies: Count = 0
+    ms: Count = 0  # used of its time by the seat at fault, or that resigned, in the turn that ended it and is no ply
     hash: Text = ""
     suspect: bool = False
     score: Long = ""  # the engine's ggp-score

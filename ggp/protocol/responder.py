@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from ggp.protocol.errors import CommandFailed
+from ggp.protocol.errors import CommandFailed, place_of
 from ggp.protocol.grammar import BOM, CONTROL, MAX_LINE, CommandLine, format_reply, read_line
 from ggp.protocol.messages import Reply
 
@@ -178,7 +178,7 @@ class Responder:
             return format_reply(Reply(False, _in_one_answer(str(error)), identity))
         if self._report is not None:
             self._report(error)
-        text = _in_one_answer(f"internal error: {type(error).__name__}: {error}")
+        text = _in_one_answer(f"internal error: {type(error).__name__}: {error}{place_of(error)}")
         return format_reply(Reply(False, text, identity))
 
     def _known_command(self, arguments: list[str]) -> str:

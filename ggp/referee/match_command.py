@@ -21,7 +21,7 @@ from ggp.protocol.records import Event
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.cli import BAD_USAGE, HELP, make_folder, run_command
-from ggp.referee.match_report import as_json, effect_of_match, print_report, status_line
+from ggp.referee.match_report import as_json, bots_of, effect_of_match, print_report, status_line, stderr_kept
 from ggp.referee.match_words import SPRT_WORD, translate
 from ggp.referee.options import NumberRange, sandbox_option
 from ggp.referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
@@ -261,7 +261,7 @@ def match(
         left = sum(len(run.left) for run in report.runs)
         jobs = min(jobs, max(1, left))
         terminal = None if quiet or verbose or not can_redraw(sys.stderr) else err
-        report = _run(report, jobs, cores, recorder, terminal, 0 if quiet else interval or 0)
+        report = _run(report, jobs, cores, recorder, terminal, 0 if quiet else interval or 0, quiet)
     status = _status(report)
     if status == BAD_USAGE:
         raise WordError("; ".join(f"{who}: {reason}" for who, reason in report.suspended.items()))
@@ -470,7 +470,13 @@ def _resume(
 
 
 def _run(
-    report: SeriesReport, jobs: int, cores: int, recorder: Recorder, terminal: Console | None, interval: int
+    report: SeriesReport,
+    jobs: int,
+    cores: int,
+    recorder: Recorder,
+    terminal: Console | None,
+    interval: int,
+    quiet: bool,
 ) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
     setups = [run.setup for run in report.runs]
@@ -481,7 +487,7 @@ def _run(
         with recorder, progress_bar(terminal) if terminal else nullcontext() as bar:
             total, done = sum(setup.games for setup in setups), sum(run.done for run in report.runs)
             task = bar.add_task(setups[0].setting.game, total=total, completed=done, score="") if bar else None
-            seen = _Seen(bar, task, interval, done)
+            seen = _Seen(bar, task, interval, done, quiet)
             run_series(report, jobs, recorder, seen, cores)
         if not (report.deaths and setups[0].record) or report.over:
             return report
@@ -499,17 +505,22 @@ def _run(
 class _Seen:
     """Shows the progress of a run: on the bar of a terminal, and as lines after every `interval` games."""
 
-    def __init__(self, bar: Progress | None, task: TaskID | None, interval: int, done: int) -> None:
+    def __init__(
+        self, bar: Progress | None, task: TaskID | None, interval: int, done: int, quiet: bool = False
+    ) -> None:
+        self._quiet = quiet
         self._bar, self._task, self._interval = bar, task, interval
         self._next = done - done % interval + interval if interval else 0
         self._before, self._began = done, time.monotonic()
         self._waits = ""
+        self._noticed = 0  # notices that were shown
 
     def __call__(self, report: SeriesReport) -> None:
         if report.waits != self._waits:
             self._waits = report.waits
             click.echo(f"ggp match: {report.waits or 'this machine starts processes again'}", err=True)
         done = sum(run.done for run in report.runs)
+        self._show_notices(report.notices)
         if self._bar and self._task is not None:
             score = f"{status_line(report)}; {self._pace(done, report)}"
             self._bar.update(self._task, completed=done, score=score)
@@ -519,6 +530,16 @@ class _Seen:
             lines.append(self._pace(done, report))
             for line in [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]:
                 click.echo(clean(line), err=True)
+
+    def _show_notices(self, notices: Sequence[str]) -> None:
+        """Say at once, above the bar, why a bot gives no valid answer: its time may be a minute."""
+        for text in notices[self._noticed :]:
+            lines = [clean(line) for line in f"ggp match: {text}".split("\n")]
+            if self._bar is not None:
+                self._bar.console.print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
+            elif not self._quiet:
+                click.echo("\n".join(lines), err=True)
+        self._noticed = len(notices)
 
     def _pace(self, done: int, report: SeriesReport) -> str:
         """Games a second of this run, and how long the rest takes at most: a test may stop it before."""
@@ -534,6 +555,8 @@ def _show(report: SeriesReport, record: str, warnings: list[str], as_object: boo
         print_report(report, record)
     for who, reason in report.suspended.items():
         click.echo(f"ggp match: {who} is suspended: {reason}", err=True)
+    if told := sorted({bot.name for bot in bots_of(report)} & report.suspended.keys()):
+        click.echo(f"ggp match: {stderr_kept(report, told)}", err=True)
     if failed := sum(run.tally.faults["engine", "engine_failed"] for run in report.runs):
         click.echo(f"ggp match: THE ENGINE FAILED in {failed} matches, which are void: see the record", err=True)
     if report.gave_up:

@@ -3,14 +3,16 @@
 Two bots are compared by their pairs of games; more of them are rated together.
 """
 
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ggp.referee.play.bot_spec import BotSpec, is_human
 from ggp.referee.play.interference import InterferenceTable
 from ggp.referee.play.pool import SeriesReport, SeriesRun
+from ggp.referee.play.process import safe_name
 from ggp.referee.play.series import SeriesScore, SeriesTally
 from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.scale import MEANS, effect_lines, groups_line, half, in_elo, zero_line
@@ -337,13 +339,26 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     if report.plies:
         yield f"{report.plies} plies in {span(report.seconds)}, {_rate(report):,.0f} plies/s"
     faults, reasons = _faults(report)
+    places = {fault: key for tally in tallies for fault, key in tally.places.items()}
     for (who, what), count in sorted(faults.items()):
         why = clean(reasons.get((who, what), "")).strip()
         yield f"fault: {who} {what} {count}" + (f": {why[:_REASON]}" if why else "")
+        if record:
+            yield f"  its dialogue and stderr: ggp show {shlex.quote(f'{record}#{places[who, what]}')}"
+    if faults and not record:
+        yield f"  {stderr_kept(report, {who for who, _ in faults})}"
     if any(tally.suspect for tally in tallies):
         yield suspects(tallies)
     if record:
         yield f"record: {record}"
+
+
+def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:
+    """Where these bots' tracebacks are kept, or how to keep them."""
+    folder = report.runs[0].setup.extras.stderr_folder
+    if folder:
+        return "stderr: " + ", ".join(f"{folder}/{safe_name(name)}.log" for name in sorted(names))
+    return "to keep the whole traceback, repeat with --log-stderr DIR, or --record FILE for faults in a game"
 
 
 def suspects(tallies: Sequence[SeriesTally]) -> str:

@@ -3,9 +3,10 @@
 import re
 import shlex
 from collections import Counter
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ggp.referee.play.bot_spec import WordError
+from ggp.referee.play.clock import foreign_control
 
 _OURS = {
     "tc": "--time",
@@ -90,6 +91,8 @@ def translate(argv: list[str]) -> list[str]:
             rounds = left.pop(0)
         elif name == "games" and left:
             games = left.pop(0)
+        elif name == "tc" and left:
+            words += ["--time", _control(f"{word.partition('=')[0]} {left[0]}", left.pop(0))]
         elif name in _OURS:
             words.append(_OURS[name])
         elif name in _OUR_DEFAULT:
@@ -143,7 +146,9 @@ def _each(settings: list[str]) -> list[str]:
     words, own = list[str](), list[str]()
     for setting in settings:
         name, _, value = setting.partition("=")
-        if name in _OURS:
+        if name == "tc":
+            words += ["--time", _control(f"--each tc={value}", value)]
+        elif name in _OURS:
             words += [_OURS[name], value]
         elif name == "st":
             words += ["--time", f"{value}/move"]
@@ -160,30 +165,50 @@ class _Bots:
     def __init__(self) -> None:
         self.words: list[str] = []
         self._names = Counter[str]()
+        self._given = set[str]()  # of these, what name= says
 
     def add(self, settings: list[str]) -> None:
         """Raises WordError."""
-        command, arguments, name, own = "", list[str](), "", list[str]()
+        command, arguments, name, folder, own = "", list[str](), "", "", list[str]()
         for setting in settings:
             key, _, value = setting.partition("=")
             if key == "cmd":
                 command = value
             elif key == "name":
                 name = value
+            elif key == "dir":
+                folder = value
+                own += _setting("-engine", key, value)
             elif key in ("arg", "args"):
                 arguments.append(shlex.quote(value) if key == "arg" else value)
             else:
                 own += _setting("-engine", key, value)
+        if folder:
+            command = _beside(folder, command)
         program = PurePath(command.partition(":")[0].partition(" ")[0]).stem
+        given = bool(name)
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name or program).strip("-")
         if not (command.strip() and name):
             raise WordError("-engine: write cmd=COMMAND, and name=NAME of letters and digits", code="other-word")
+        if name in self._given or (given and self._names[name]):
+            raise WordError(f"-engine name={name}: two bots have this name: give each its own", code="two-names")
+        if given:
+            self._given.add(name)
         self._names[name] += 1
         if self._names[name] > 1:
             name = f"{name}-{self._names[name]}"
         self.words.append(f"{name}={' '.join([command, *arguments])}")
         if own:
             self.words += ["--bot", ",".join([name, *own])]
+
+
+def _beside(folder: str, command: str) -> str:
+    """The command as cutechess and fastchess start it, which look for a relative program in `dir`."""
+    program, blank, rest = command.partition(" ")
+    path = PurePath(folder, program)
+    if program.startswith(("/", "~")) or not ("/" in program or Path(path).is_file()):
+        return command
+    return f"{shlex.quote(str(path) if path.is_absolute() else f'./{path}')}{blank}{rest}"
 
 
 def _setting(word: str, name: str, value: str) -> list[str]:
@@ -204,5 +229,20 @@ def _setting(word: str, name: str, value: str) -> list[str]:
             'option.NAME=; write other settings of a bot in its command line, as in "./my_bot --threads 2"',
             code="other-word",
         )
+    if name == "tc":
+        return [f"time={_control(f'{word} tc={value}', value)}"]
     ours = {"ponder": "true", "st": f"{value}/move", "restart": _RESTARTS.get(value, value)}.get(name, value)
-    return [f"{_OF_A_BOT[name]}={'none' if (name, value) == ('tc', 'inf') else ours}"]
+    return [f"{_OF_A_BOT[name]}={ours}"]
+
+
+def _control(word: str, value: str) -> str:
+    """A time control as ours. Raises WordError for moves in a period with an increment, which we do not have."""
+    ours = foreign_control(value)
+    moves, slash, rest = ours.partition("/")
+    main, plus, increment = rest.partition("+")
+    if slash and plus and moves.isdigit() and "x" not in rest:
+        raise WordError(
+            f"{word[:80]}: a period of moves has no increment here: write {moves}/{main} or {main}+{increment}",
+            code="other-word",
+        )
+    return ours

@@ -105,7 +105,8 @@ def test_a_function_that_raises_refuses_and_shows_why(capsys: pytest.CaptureFixt
 
     talk = SdkTalk(choose)
     talk("ggp-new yugo")
-    assert talk("genmove black") == "? the bot failed: ZeroDivisionError: no time for this"
+    place = f"({__file__}, line {choose.__code__.co_firstlineno + 1})"
+    assert talk("genmove black") == f"? the bot failed: ZeroDivisionError: no time for this {place}"
     assert "Traceback" in capsys.readouterr().err
     assert talk.bot.line and not talk.bot.line.plies
 

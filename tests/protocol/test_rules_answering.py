@@ -209,7 +209,10 @@ def test_rule_2_5_an_internal_error_needs_no_report() -> None:
 
     responder = Responder("n", "v", {"crash": crash})
     responder.receive(b"1 crash\n")
-    assert responder.next_answer() == b"?1 internal error: KeyError: 'a\\n\\n \\nb'\n\n"
+    assert responder.next_answer() == (
+        b"?1 internal error: KeyError: 'a\\n\\n \\nb' (%s, line %d)\n\n"
+        % (__file__.encode(), crash.__code__.co_firstlineno + 1)
+    )
 
 
 def test_rule_2_5_quit_ends_the_process_while_its_input_is_open(peer: RawPeer) -> None:

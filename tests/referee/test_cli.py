@@ -11,10 +11,11 @@ import pytest
 
 from ggp.protocol.entry_points import entry_points
 from ggp.referee.cli import main, nearest
-from ggp.referee.play.bot_spec import BOTS, WordError, distinct, knowing, read_bot, read_engine, read_game
+from ggp.referee.play.bot_spec import BOTS, LaunchError, WordError, distinct, knowing, read_bot, read_engine, read_game
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.setting import Timeouts
 from tests.support.cli import ggp
+from tests.support.codes import raises
 
 BAD = [
     (["chess", "random", "random"], "the engine knows no game 'chess'; it knows go, laido, "),
@@ -143,6 +144,36 @@ def test_a_bot_at_an_address_is_read() -> None:
 def test_names_are_made_distinct() -> None:
     assert [start.name for start in distinct(read_bot("random"), read_bot("random"))] == ["random-1", "random-2"]
     assert [start.name for start in distinct(read_bot("a=random"), read_bot("b=random"))] == ["a", "b"]
+    assert [start.name for start in distinct(read_bot("random=greedy"), read_bot("random"))] == ["random", "random-2"]
+    with raises(WordError, "two-names"):
+        distinct(read_bot("x=random"), read_bot("x=greedy"))
+
+
+def test_a_script_with_windows_line_ends_names_its_interpreter(tmp_path: Path) -> None:
+    bot = tmp_path / "a bot"
+    for line, named in (
+        (b"#!/bin/sh\r\n", "'/bin/sh\\r', which does not exist: sed -i 's/\\r$//' '"),
+        (b"#!/usr/bin/env python3\r\n", "'python3\\r', which does not exist: sed"),
+        (b"#! /no/such/interpreter -x\n", "its interpreter /no/such/interpreter does not exist"),
+    ):
+        bot.write_bytes(line + b"exec ggp bot random\r\n")
+        bot.chmod(0o755)
+        with raises(LaunchError, "cannot-launch") as error:
+            read_bot(f"'{bot}'")
+        assert named in str(error.value)
+    bot.write_bytes(b"#!/bin/sh\nexec ggp bot random\n")
+    assert read_bot(f"'{bot}'").argv == (str(bot),)
+
+
+def test_the_users_folder_is_expanded_in_a_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "bots").mkdir()
+    bot = tmp_path / "bots" / "x"
+    bot.write_text("#!/bin/sh\n", encoding="utf-8")
+    bot.chmod(0o755)
+    assert read_bot("a=~/bots/x --net ~/big --not~/here").argv == (str(bot), "--net", f"{tmp_path}/big", "--not~/here")
+    assert read_engine("~/bots/x").argv == (str(bot),)
+    assert read_bot("~/bots/x").command == "~/bots/x"
 
 
 def test_a_game_is_read() -> None:

@@ -5,6 +5,7 @@ import pytest
 from ggp.referee.match_command import main, read_test
 from ggp.referee.match_words import translate
 from ggp.referee.play.bot_spec import WordError
+from ggp.referee.play.clock import TimeControl
 from ggp.referee.ratings.sprt import PRESETS, Hypotheses
 from tests.support.codes import raises
 
@@ -22,6 +23,17 @@ BOTS = ("yugo", "random", "greedy")
         ("-rounds 50 -repeat -recover", "--games 100"),
         ("-repeat 2 -games 4 --quiet", "--quiet --games 4"),
         ("-rounds 5 -games 4", "--games 20"),
+        ("-each tc=1:30+1", "--time 90+1"),
+        ("-each tc=0:30.5", "--time 30.5"),
+        ("-each tc=inf", "--time none"),
+        ("-each tc=0+5", "--time 5+5"),
+        ("-each tc=40/1:30", "--time 40/90"),
+        ("-tc inf", "--time none"),
+        ("-tc=2:00", "--time 120"),
+        ("-engine cmd=x tc=0:10+0.1 go", "go x=x --bot x,time=10+0.1"),
+        ("-engine cmd=./b/x dir=/srv/a go", "go x=/srv/a/b/x --bot x,cwd=/srv/a"),
+        ("-engine cmd=gnugo dir=/srv/a go", "go gnugo=gnugo --bot gnugo,cwd=/srv/a"),
+        ("-engine cmd=/b/x dir=/srv/a go", "go x=/b/x --bot x,cwd=/srv/a"),
         ("-rounds x", "--games x"),
         ("-games=3 -- -tc 1", "--games 3 -- -tc 1"),
         ("-ratinginterval 10", "--interval 10"),
@@ -32,7 +44,7 @@ BOTS = ("yugo", "random", "greedy")
         ("-engine cmd=./new name=new -engine cmd=random go", "go new=./new random=random"),
         (
             "-engine cmd=./a name=A tc=5+0.1 nodes=10 dir=nets restart=on ponder -engine cmd=./a tc=inf option.x=1 go",
-            "go A=./a --bot A,time=5+0.1,nodes=10,cwd=nets,restart=true,ponder=true "
+            "go A=./nets/a --bot A,time=5+0.1,nodes=10,cwd=nets,restart=true,ponder=true "
             "a=./a --bot a,time=none,options.x=1",
         ),
         ("-engine cmd=x st=2 -engine cmd=x restart=auto go", "go x=x --bot x,time=2/move x-2=x"),
@@ -61,6 +73,8 @@ def test_a_word_becomes_ours(theirs: str, ours: str) -> None:
         ("-engine cmd=:", "cmd=COMMAND"),
         ("-engine name=!!! cmd=:", "cmd=COMMAND"),
         ("-engine", "cmd=COMMAND"),
+        ("-each tc=40/60+1", "write 40/60 or 60+1"),
+        ("-engine cmd=./a tc=40/60+1", "write 40/60 or 60+1"),
         ("-debug", "--log DIR"),
         ("-noswap", "exchange the seats"),
         ("-resultformat per-color", "there is no option -resultformat"),
@@ -82,6 +96,23 @@ def test_another_word_is_refused_with_ours(words: str, named: str, capsys: pytes
         translate(words.split())
     assert named in str(error.value)
     assert main([*BOTS, *words.split()]) == 2 and capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_name_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ("-engine cmd=x name=a -engine cmd=y name=a", "-engine cmd=a -engine cmd=y name=a"):
+        with raises(WordError, "two-names"):
+            translate(words.split())
+    assert main(["yugo", "x=random", "x=greedy"]) == 2
+    assert capsys.readouterr().err == "ggp match: two bots are called x: give each a name of its own\n"
+
+
+@pytest.mark.parametrize(("text", "ours"), [("1:30+1", "90+1"), ("inf", "none"), ("0+5", "5+5"), ("40/2:00", "40/120")])
+def test_another_programs_time_control_is_answered_with_ours(
+    text: str, ours: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*BOTS, "--time", text]) == 2
+    assert capsys.readouterr().err.endswith(f": write {ours}\n")
+    assert str(TimeControl.parse(ours)) == ours
 
 
 def test_the_words_of_a_test() -> None:

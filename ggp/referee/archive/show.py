@@ -27,6 +27,7 @@ _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
 _CUT = 200  # characters of an analysis, or of a line of stderr
 _STDERR_LINES = 10  # of each bot
+_FAULT_LINES = 40  # of the one at fault: a whole traceback
 EPILOGUE = """\b
 RECORD is FILE (its first match), FILE#MATCH, or with @PLY a position: games.jsonl#m-7@17.
 FILE   is a record, or a ladder: its file, store or URL, as in club.toml#MATCH.
@@ -153,7 +154,7 @@ def _print(record: Record, positions: list[ShownPosition], width: int) -> None:
             click.echo("\n" + list_moves(record.plies[: position.number], width=width))
     if (scene := positions[-1].scene) is not None:
         click.echo("\n" + "\n".join(text.describe(scene, width)))
-    for line in _stderr(record):
+    for line in (*_dialogue(record), *_stderr(record)):
         click.echo(line)
 
 
@@ -204,6 +205,16 @@ def _result(record: Record) -> str:
     return clean(f"result: {end.result or 'void'}, {end.termination}{by}{why}")
 
 
+def _dialogue(record: Record) -> Iterator[str]:
+    """The last lines that passed between the referee and the bot at fault."""
+    end = record.end
+    if end is None or end.diagnostics is None or not end.culprit.startswith("seat"):
+        return
+    name = record.start.bots[int(end.culprit.removeprefix("seat")) - 1].name
+    yield f"\nlast lines to (>) and from (<) {clean(name)}:"
+    yield from (f"  {clean(line)[:_CUT]}" for line in end.diagnostics.dialogue)
+
+
 def _stderr(record: Record) -> Iterator[str]:
     """The last lines that each bot wrote to stderr in the match."""
     end = record.end
@@ -211,7 +222,8 @@ def _stderr(record: Record) -> Iterator[str]:
         tail = end.stderr[seat - 1] if end and len(end.stderr) == len(record.start.bots) else ""
         if end and not tail and end.diagnostics and end.culprit == f"seat{seat}":
             tail = end.diagnostics.stderr
-        lines = [line for line in tail.splitlines() if line.strip()][-_STDERR_LINES:]
+        at_fault = end is not None and end.culprit == f"seat{seat}"
+        lines = [line for line in tail.splitlines() if line.strip()][-_FAULT_LINES if at_fault else -_STDERR_LINES :]
         if lines:
             yield f"\nstderr of {clean(bot.name)}:"
             yield from (f"  {clean(line)[:_CUT]}" for line in lines)

@@ -1,6 +1,7 @@
 """`ggp check`: the command line, the program under check, and the report."""
 
 import json
+import shlex
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -25,7 +26,7 @@ from ggp.referee.play.process import Peer, Process, Remote
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import DEFAULT, NONE, Level, Sandbox
 from ggp.referee.sandbox.machine import check_level
-from ggp.referee.terminal import ShowProgress, progress_bar, rich_console
+from ggp.referee.terminal import ShowProgress, clean, progress_bar, rich_console
 
 EPILOG = (
     "Exit status: 0 if the referee can use the program, 1 if not, 2 for a usage error. "
@@ -149,10 +150,14 @@ def _trial(
         def dial() -> Peer:
             return Remote(address, role, budgets, sink=sink)
 
-        return CheckContext(who, dial, timeout, first, remote=True)
+        return CheckContext(who, dial, timeout, first, remote=True, command=url, notify=_tell)
     find_program(command[0])
     start = partial(Process, command, role, budgets, sink=sink, sandbox=Sandbox(sandbox))
-    return CheckContext(who, start, timeout, first)
+    return CheckContext(who, start, timeout, first, command=shlex.join(command), notify=_tell)
+
+
+def _tell(text: str) -> None:
+    click.echo("\n".join(clean(line) for line in f"ggp check: {text}".split("\n")), err=True)
 
 
 def fails_inside_alone(inside: list[StepResult], outside: list[StepResult]) -> list[StepResult]:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from ggp.protocol.channel import Transport
 from ggp.protocol.errors import PeerTimeout
 from ggp.protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES, parse_reply
+from ggp.referee.play.diagnosis import PATIENCE
 
 _MOST = 16 * MAX_ANSWER  # bytes kept of one exchange; a flood ends it
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
@@ -38,7 +39,7 @@ class RawChannel:
     """What was sent and what came back since the last `begin` is `sent` and `got`.
 
     `first` is how many seconds the first answer may take (programs load), `patience` every other. `heed` is called
-    with the answer to each single command.
+    with the answer to each single command, `on_silence` when the first takes long.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class RawChannel:
         patience: float,
         first: float,
         heed: Callable[[RawAnswer], None] = lambda answer: None,
+        on_silence: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_silence = on_silence
         self.transport = transport
         self._heed = heed
         self.patience = patience
@@ -92,7 +95,12 @@ class RawChannel:
 
     async def answer(self, seconds: float | None = None) -> RawAnswer:
         """The next whole answer. Raises UnexpectedEnd."""
-        span = await self._until(self.deadline(seconds), self._whole)
+        deadline, span = self.deadline(seconds), None
+        if not self.answered and deadline > (early := self.transport.now() + PATIENCE):
+            span = await self._until(early, self._whole)
+            if span is None and not self.ended:
+                self._on_silence()
+        span = span or await self._until(deadline, self._whole)
         if span is None:
             raise UnexpectedEnd("its output ended before a whole answer" if self.ended else NO_ANSWER)
         mark, end = span

@@ -11,6 +11,7 @@ from ggp.referee.check import bot_checks, engine_checks, process_checks
 from ggp.referee.check.raw_channel import NO_ANSWER, UnexpectedEnd
 from ggp.referee.check.trial import CheckContext, StepResult, read_option, refusal
 from ggp.referee.play.bot_spec import LaunchError
+from ggp.referee.play.diagnosis import FORM
 from ggp.referee.play.engine import GameRefused
 from ggp.referee.play.outcome import EngineFailed
 from ggp.referee.terminal import ShowProgress
@@ -64,10 +65,11 @@ def _not_started(trial: CheckContext, checks: list[Check], why: str) -> None:
         checks = [*(check for check in catalogue(trial.who) if check.number == step), *checks]
         trial.expect(checks)
     ended, last = trial.last_words()
+    cause = trial.silence().cause
     if ended:
-        advice = last or f"it ends with {ended} and writes nothing to standard error: run it by hand"
+        advice = cause or last or f"it ends with {ended} and writes nothing to standard error: run it by hand"
     elif why == NO_ANSWER:
-        advice = _WORDY if trial.talking.got else _SILENT
+        advice = (cause if cause != FORM else _WORDY) or (_WORDY if trial.talking.got else _SILENT)
     else:
         advice = ""
     trial.hold(step, False, "an answer to `protocol_version`, and to `list_commands`", why, advice)

@@ -14,6 +14,7 @@ from ggp.protocol.commands import Who
 from ggp.protocol.conformance import Check, CheckVerdict
 from ggp.referee.check.raw_channel import RawAnswer, RawChannel, UnexpectedEnd
 from ggp.referee.play.bot_spec import LaunchError
+from ggp.referee.play.diagnosis import Silence, last_words, notice
 from ggp.referee.play.engine import Engine
 from ggp.referee.play.process import Peer, Process
 
@@ -65,6 +66,8 @@ class CheckContext:
     ids: bool = True  # whether it echoes them
     judge: Engine | None = None  # who knows the rules of what a bot plays
     openings: list[str] = field(default_factory=list)  # legal first moves of the first game, as the judge says
+    command: str = ""  # of the program, as its author writes it
+    notify: Callable[[str], object] | None = None  # gets lines for the screen about a program that does not start
     starts: int = 0
     seconds_to_start: float = 0.0
 
@@ -85,7 +88,8 @@ class CheckContext:
         await self.drop()
         self._peer = self.start()
         self.starts += 1
-        self._talk = RawChannel(self._peer.channel.transport, self.patience, self.first, self._heed)
+        transport, patience = self._peer.channel.transport, self.patience
+        self._talk = RawChannel(transport, patience, self.first, self._heed, self._tell_of_silence)
         return self._talk
 
     @property
@@ -216,8 +220,18 @@ class CheckContext:
     def last_words(self) -> tuple[str, str]:
         """How the process ended and the last line of its standard error; two empty texts while it runs."""
         ended = self._peer.exited(0.2) if self._peer is not None else ""
-        last = self._peer.stderr_tail().strip().splitlines()[-1:] if self._peer is not None and ended else []
-        return ended, "".join(last)[:200]
+        return ended, last_words(self._peer.stderr_tail()) if self._peer is not None and ended else ""
+
+    def silence(self) -> Silence:
+        """What is known of a program that gave no valid answer to the last question."""
+        asked = bytes(self.talking.sent).decode("utf-8", "replace").splitlines()[-1:] if self._talk else []
+        said = bytes(self.talking.got) if self._talk else b""
+        stderr = self._peer.stderr_tail() if self._peer is not None else ""
+        return Silence("".join(asked), said, stderr, self.command)
+
+    def _tell_of_silence(self) -> None:
+        if self.notify is not None:
+            self.notify(notice("the program", self.silence(), self.first, hint=False))
 
 
 def now() -> float:

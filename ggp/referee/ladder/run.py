@@ -316,6 +316,8 @@ class LadderRun:
         except WorkersLost as lost:
             self._replace_workers(lost)
             return
+        for text in self._pool.notices():
+            self._news.say("; ".join(line.strip() for line in text.split("\n")))
         for chunk in chunks:
             self._deaths = 0 if chunk.played else self._deaths
             if not self._control or not self._control.on_result(chunk):

@@ -60,9 +60,9 @@ class ProgressTracker:
         self._rated = 0.0
 
     def say(self, text: str) -> None:
-        """A message, unless it is empty or the last one again."""
+        """A message, unless it is empty or already among those that were not shown yet."""
         messages = self._progress.messages
-        if text and len(messages) < _MESSAGES and text not in messages[-1:]:
+        if text and len(messages) < _MESSAGES and text not in messages:
             messages.append(text)
 
     def label(self, version: int) -> str:

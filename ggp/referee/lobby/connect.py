@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 import time
@@ -38,7 +39,8 @@ from ggp.protocol.transports.zmq import AccessRefused
 from ggp.referee.cli import HELP, run_command
 from ggp.referee.options import sandbox_option
 from ggp.referee.play.bot_spec import CHANGED, BotSpec, LaunchError, version_of
-from ggp.referee.play.player import LIMITS, RULES_OF_KATAGO, RULES_OF_KGS, SEED
+from ggp.referee.play.diagnosis import Notify, Silence, notice
+from ggp.referee.play.player import LIMITS, RULES_OF_KATAGO, RULES_OF_KGS, SEED, reason_of, watch
 from ggp.referee.play.process import LAST_WORDS, NO_SANDBOX, Process
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import Level, Sandbox
@@ -75,7 +77,9 @@ class BotProcess:
         core: int | None = None,
         folder: Path | None = None,
         sandbox: Sandbox = NO_SANDBOX,
+        notify: Notify | None = None,
     ) -> None:
+        """`notify` is told of a bot that gives no valid answer for a while."""
         self.began = time.monotonic()
         self.session = os.urandom(8).hex()  # see Hello
         self._process = Process(
@@ -89,13 +93,14 @@ class BotProcess:
             folder=folder,
             sandbox=sandbox,
         )
+        command = shlex.join(argv)
         try:
+            watch(self._process, command, notify)
             self.name, self.games = run_blocking(_meet(self._process.channel, budgets))
         except PEER_FAULTS as error:
-            ended = self._process.exited(LAST_WORDS) or str(error)
-            lines = [line for line in self._process.stderr_tail().splitlines() if line.strip()]
+            why = reason_of(error, self._process, command)
             self.stop(kill=True)
-            raise BotEnded(printable(f"{ended}: {lines[-1]}" if lines else ended, LONGEST_LINE)) from None
+            raise BotEnded(printable(why, LONGEST_LINE)) from None
         except BaseException:
             self.stop(kill=True)
             raise
@@ -462,7 +467,7 @@ def connect(
     show = _show_json if as_json else _nothing if quiet else _show_text
     with Stopping(NOTICE) as stopping:
         echo = _nothing if quiet else _echo
-        start = partial(BotProcess, words, Timeouts(), sandbox=confined)
+        start = partial(BotProcess, words, Timeouts(), sandbox=confined, notify=_tell)
         connector = Connector(start, lobby, name, show, echo, stopping, challenges=not no_challenges)
         reason = GOODBYE
         try:
@@ -495,6 +500,11 @@ def _show_text(what: str, why: str) -> None:
 
 def _show_json(what: str, why: str) -> None:
     print(json.dumps({"time": round(time.time(), 3), "event": what, **({"reason": why} if why else {})}), flush=True)
+
+
+def _tell(silence: Silence) -> None:
+    text = notice("the bot", silence, Timeouts().start)
+    click.echo("\n".join(printable(line) for line in f"ggp connect: {text}".split("\n")), err=True)
 
 
 def _nothing(*event: object) -> None:

@@ -59,6 +59,7 @@ class BotSpec:
     settings: str = ""  # those that decide how it plays, as they were written, without control and environment
     asks_engine: bool = False  # a built-in bot that has an engine of the match of its own; its word on it is ours
     source: Source | None = None  # what its program is built from; it runs in the folder of that
+    named: bool = dataclasses.field(default=False, compare=False)  # its name was written, as in NAME=BOT
 
     def timeouts(self, series: Timeouts) -> Timeouts:
         """The time-outs of the series, its own in their place."""
@@ -156,16 +157,16 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> BotS
             raise WordError(
                 "a human plays in `ggp match` and in `:fork` of the console only: name a bot", code="no-human"
             )
-        return BotSpec(name or HUMAN, HUMAN)
+        return BotSpec(name or HUMAN, HUMAN, named=bool(name))
     if what.startswith(_SCHEMES):
-        return BotSpec(name or _as_name(what[6:]), what, url=read_url(what))
+        return BotSpec(name or _as_name(what[6:]), what, url=read_url(what), named=bool(name))
     built_in = _BUILT_IN.fullmatch(what)
     if built_in and (built_in[2] is not None or not _is_program(what)):
         options = [option for option in re.split("[,:]", built_in[2] or "") if option]
-        return BotSpec(name or built_in[1], what, (*BOTS, built_in[1], *options))
+        return BotSpec(name or built_in[1], what, (*BOTS, built_in[1], *options), named=bool(name))
     argv = beside(folder, _split(what, "BOT"))
     find_program(argv[0])
-    return BotSpec(name or _as_name(_program_name(argv)), what, argv)
+    return BotSpec(name or _as_name(_program_name(argv)), what, argv, named=bool(name))
 
 
 def read_sourced(text: str, source: Source) -> BotSpec:
@@ -204,10 +205,17 @@ def confined_engine(engine: BotSpec, sandbox: Sandbox) -> BotSpec:
 
 
 def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
-    """The bots with different names: those of one name get their places after it, from 1."""
+    """Give the bots different names: those of one name get their places after it, from 1.
+
+    Raises:
+        WordError: if one `NAME=` was written twice. A name that was written is not changed.
+    """
+    for name, times in Counter(bot.name for bot in bots if bot.named).items():
+        if times > 1:
+            raise WordError(f"two bots are called {name}: give each a name of its own", code="two-names")
     count = Counter(bot.name for bot in bots)
     named = tuple(
-        dataclasses.replace(bot, name=f"{bot.name}-{place}") if count[bot.name] > 1 else bot
+        dataclasses.replace(bot, name=f"{bot.name}-{place}") if count[bot.name] > 1 and not bot.named else bot
         for place, bot in enumerate(bots, 1)
     )
     return named if len({bot.name for bot in named}) == len(named) else distinct(*named)
@@ -254,8 +262,9 @@ def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:
+    """The words of a command line; `~/` at the beginning of one is the user's folder, as in a shell."""
     try:
-        argv = tuple(shlex.split(text))
+        argv = tuple(os.path.expanduser(word) if word.startswith("~") else word for word in shlex.split(text))  # noqa: PTH111
     except ValueError as error:
         raise WordError(f"{what} {text!r} is no command line: {str(error).lower()}") from None
     if not argv:
@@ -370,9 +379,39 @@ def find_program(name: str) -> str:
         relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
         quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
         raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
+    if problem := _why_no_interpreter(path):
+        raise LaunchError(problem)
     if not os.access(path, os.X_OK):
         raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
     return str(path.absolute())
+
+
+def _why_no_interpreter(path: Path) -> str:
+    """Why the kernel would say "No such file or directory" of a script that is there; "" if it would not."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(256)
+    except OSError:
+        return ""
+    line = head.partition(b"\n")[0].decode("utf-8", "replace")
+    words = line[2:].strip(" \t").split(" ") if line.startswith("#!") else []
+    if not words or not words[0].startswith("/"):
+        return ""
+    last = words[-1]
+    of_env = PurePath(words[0]).name == "env" and last.endswith("\r") and shutil.which(last) is None
+    if not of_env and (not _is_gone(words[0])):
+        return ""
+    if last.endswith("\r"):
+        fix = f"sed -i 's/\\r$//' {shlex.quote(str(path))}"
+        return f"{path}: its lines end as on Windows, so its interpreter would be {last!r}, which does not exist: {fix}"
+    return f"{path}: its interpreter {words[0]} does not exist: install it, or correct the first line of the script"
+
+
+def _is_gone(interpreter: str) -> bool:
+    try:
+        return not Path(interpreter).exists()
+    except OSError:
+        return False
 
 
 def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import Enum
 
 from ggp.protocol.errors import Problem
@@ -18,6 +19,7 @@ _FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 _PERIOD = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,4}})/{_SECONDS}", re.ASCII)
 _BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}", re.ASCII)
 _MOVE = re.compile(rf"{_SECONDS}/move", re.ASCII)
+_FOREIGN = re.compile(r"(?:(\d{1,4})/)?(?:(\d{1,5}):)?(\d{1,7}(?:\.\d{1,3})?)(?:\+(\d{1,7}(?:\.\d{1,3})?))?", re.ASCII)
 
 
 class SettingError(Problem, ValueError):
@@ -62,10 +64,12 @@ class TimeControl:
             control = cls(ControlKind.BYOYOMI, main=_ms(match[1]), periods=int(match[2]), period=_ms(match[3]))
         elif match := _MOVE.fullmatch(text):
             control = cls(ControlKind.MOVE, period=_ms(match[1]))
+        ours = foreign_control(text)
+        hint = f": write {ours}" if ours != text else ""
         if control is None:
-            raise SettingError(f"time control {text!r} is none of {FORMS}")
+            raise SettingError(f"time control {text!r} is none of {FORMS}{hint}")
         if not control._playable():
-            raise SettingError(f"time control {text!r} leaves no time to move, or more than 30 days")
+            raise SettingError(f"time control {text!r} leaves no time to move, or more than 30 days{hint}")
         return control
 
     def __str__(self) -> str:
@@ -93,6 +97,24 @@ class TimeControl:
             return False
         counted = {ControlKind.PERIOD: self.moves, ControlKind.BYOYOMI: self.periods}
         return self.kind is ControlKind.FISCHER or (self.period > 0 and counted.get(self.kind, 1) > 0)
+
+
+def foreign_control(text: str) -> str:
+    """Return a time control of cutechess or fastchess in our form, or the text itself if it needs no other.
+
+    `inf` is `none`; minutes become seconds, `1:30+1` is `90+1`; `0+5` is `5+5`, because both programs give the first
+    move its increment.
+    """
+    if text in ("inf", "infinite"):
+        return "none"
+    found = _FOREIGN.fullmatch(text)
+    if found is None:
+        return text
+    moves, minutes, rest, increment = found.groups()
+    main = str(60 * int(minutes or 0) + Decimal(rest))
+    if not float(main) and increment and float(increment) and not moves:
+        main = increment
+    return "".join([f"{moves}/" if moves else "", main, f"+{increment}" if increment else ""])
 
 
 NO_CLOCK = TimeControl(ControlKind.NONE)

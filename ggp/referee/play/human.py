@@ -544,7 +544,7 @@ def play_by_hand(
 
     if humans:
         terminal.show(HELP)
-    table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host)
+    table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host, notify=terminal.show)
     killed = True
     with on_signals(stop, *STOP_SIGNALS, signal.SIGHUP):
         try:

@@ -91,6 +91,7 @@ async def play_match(
         outcome = life.engine_outcome(str(fault)) or forfeit(
             fault, life.seat, life.black(), void=fault.void and life.early()
         )
+        outcome = replace(outcome, ms=life.unplayed or fault.ms if life.thinking else 0)
     except PliesTakenBack as back:
         outcome = Outcome(Termination.TAKEN_BACK, detail=f"seat {life.seat}: {back}", taken_back=back.plies)
     except EngineFailed as failure:
@@ -114,6 +115,8 @@ class _MatchState:
     moves: list[tuple[str, str]] = field(default_factory=list)  # colour and canonical move of every ply
     stolen: list[list[int]] = field(default_factory=lambda: [[], []])  # by seat: the ms credited in each such turn
     clocks: tuple[Clock, Clock] = field(init=False)
+    thinking: bool = False  # the bot's clock runs for a move that has not been played
+    unplayed: int = 0  # ms of its answer to that
 
     def __post_init__(self) -> None:
         first, second = (
@@ -222,7 +225,7 @@ class _MatchState:
             if phase == AGREE:
                 reply, ms = await _dead_list(player, other, colour, move), 0
             else:
-                left = clock.left
+                left, self.thinking, self.unplayed = clock.left, True, 0
                 if watched and other.peer.idle is not None:
                     other.peer.idle.begin_turn()
                 reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
@@ -232,6 +235,7 @@ class _MatchState:
                     ms -= self._watch_idle(ply + 1, seat, ms)
                 if player.stolen:
                     ms -= self._credit_stolen(seat, player.stolen, ms)
+                self.unplayed = ms
                 if overrun := clock.spend(ms):
                     self._judge_overrun(overrun)
                 elif player.credited and ms + player.credited > left:
@@ -249,7 +253,7 @@ class _MatchState:
             emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed[seat - 1] else clock.left, analysis))
             other.tell(colour, move)
             self.moves.append((colour, move))
-            self.status = status
+            self.status, self.thinking = status, False
             if adjudicator is not None and status.phase != OVER and (found := adjudicator.see(ply, seat, analysis)):
                 return self._adjudicated(*found)
             if self.judge is not None and (found := await self._ask_judge(ply)):
@@ -281,6 +285,7 @@ class _MatchState:
                 detail=outcome.detail,
                 analysis=outcome.analysis,
                 plies=self.status.ply,
+                ms=outcome.ms,
                 hash=position,
                 suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
                 score=score,

@@ -8,6 +8,7 @@ import msgspec
 
 from ggp.protocol.records import Event, Record
 from ggp.referee.play.bot_spec import BotSpec, HostBusy, is_human, knowing
+from ggp.referee.play.diagnosis import Notify, notice
 from ggp.referee.play.engine import Engine, GameRefused, start_engine
 from ggp.referee.play.judge import MatchJudge
 from ggp.referee.play.match import Match, play_match
@@ -42,7 +43,8 @@ class MatchRunner:
     `keep` gets the record and the result of every match as soon as it ends, void ones too. `live`: the side file that
     each line of a record is written to at once. With more bots than `most` the least recently used one is ended; a
     changed BotSpec gets another process. `seen` is called with each event. `host` makes the player for a human, given
-    the engine of the match. `spare`: cores for bots that ponder; without them they run where all do.
+    the engine of the match. `spare`: cores for bots that ponder; without them they run where all do. `notify` is called
+    with lines for the screen about a bot that gives no valid answer for a while.
     """
 
     def __init__(
@@ -54,9 +56,10 @@ class MatchRunner:
         host: Callable[[BotSpec, Callable[[], Engine]], Player] | None = None,
         spare: Sequence[int] = (),
         waits: Callable[[str], None] = lambda why: None,
+        notify: Callable[[str], object] | None = None,
     ) -> None:
         """`waits` is told why a start waits for the host, and "" when it waits no longer."""
-        self._waits = waits
+        self._waits, self._notify = waits, notify
         self._keep = keep
         self._live = live
         self._most = most
@@ -227,8 +230,8 @@ class MatchRunner:
         if time.monotonic() < until:
             raise CannotStart(bot.name, reason)
         try:
-            core = self._core.get(bot)
-            player = await self._patiently(lambda: start_bot(bot, setup.budgets, setup.extras, core))
+            core, notify = self._core.get(bot), self._telling_of(bot, setup)
+            player = await self._patiently(lambda: start_bot(bot, setup.budgets, setup.extras, core, notify))
         except CannotStart as error:
             self._failed_starts[bot] = str(error), time.monotonic() + _RETRY
             raise
@@ -247,6 +250,12 @@ class MatchRunner:
                 pause = min(2 * pause, LONGEST_PAUSE)
         finally:
             self._waits("")
+
+    def _telling_of(self, bot: BotSpec, setup: SeriesConfig) -> Notify | None:
+        if self._notify is None:
+            return None
+        notify, start = self._notify, bot.timeouts(setup.budgets).start
+        return lambda silence: notify(notice(bot.name, silence, start))
 
     async def _make_room(self, playing: list[BotSpec]) -> None:
         for bot in list(self._players):

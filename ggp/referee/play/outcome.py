@@ -60,13 +60,17 @@ FAULTS = {
 
 class BotFault(Exception):
     """A bot did what ends the match; str() is the detail for its author. `void`: it did so out of its turn, which
-    makes a match void that has hardly begun. `analysis`: what the bot said with the answer that ends the match."""
+    makes a match void that has hardly begun. `analysis`: what the bot said with the answer that ends the match.
+    `ms`: what it used of its time for the answer that did not come."""
 
-    def __init__(self, termination: Termination, detail: str, void: bool = False, analysis: str = "") -> None:
+    def __init__(
+        self, termination: Termination, detail: str, void: bool = False, analysis: str = "", ms: int = 0
+    ) -> None:
         super().__init__(detail)
         self.termination = termination
         self.void = void
         self.analysis = analysis
+        self.ms = ms
 
 
 class PliesTakenBack(Exception):
@@ -104,6 +108,7 @@ class Outcome:
     detail: str = ""
     taken_back: int = 0  # plies
     analysis: str = ""  # of the answer that ended it, which is no ply
+    ms: int = 0  # used of its time by the loser in the turn that ended it, which is no ply
 
     @property
     def void(self) -> bool:

@@ -9,14 +9,15 @@ from collections.abc import Awaitable, Sequence
 
 from msgspec import structs
 
-from ggp.protocol.channel import PEER_FAULTS
+from ggp.protocol.channel import PEER_FAULTS, Channel
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import PeerGone, PeerTimeout, RemoteProtocolError
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Diagnostics, Party
-from ggp.referee.play import clock
+from ggp.referee.play import clock, diagnosis
 from ggp.referee.play.bot_spec import CHANGED, BotSpec, HostBusy, LaunchError, version_of
 from ggp.referee.play.clock import Clock, ggp_clock
+from ggp.referee.play.diagnosis import Notify, Silence
 from ggp.referee.play.outcome import BotFault, CannotStart, Termination
 from ggp.referee.play.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch, sandbox_of
 from ggp.referee.play.setting import TIMEOUTS, Setting, Timeouts
@@ -25,7 +26,6 @@ from ggp.referee.sandbox.machine import in_record
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
-_MAX_LAST_LINE = 300  # characters of the last line of stderr in a detail
 _new_reply = tuple.__new__  # half of the time of Reply(…)
 _MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
 _TERMINATIONS: dict[type[Exception], Termination] = {
@@ -309,12 +309,9 @@ class Player(ABC):
 
     def _fault(self, error: Exception, void: bool = False) -> BotFault:
         termination = _TERMINATIONS.get(type(error), Termination.PROTOCOL_ERROR)
-        detail = str(error)
-        if termination is Termination.DISCONNECTED:
-            exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
-            last = [line[:_MAX_LAST_LINE] for line in stderr[-1:]]
-            detail = "; ".join([detail, *filter(None, [exited]), *last])
-        return BotFault(termination, detail, void)
+        return BotFault(
+            termination, reason_of(error, self.peer, self.party.command), void, ms=_waited(error, self.peer)
+        )
 
 
 # -- the two dialects of bots: native (any game of the protocol) and plain GTP (go) ----------------------------------
@@ -338,15 +335,20 @@ LIMITS = {
 
 
 async def start_bot(
-    spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS, core: int | None = None
+    spec: BotSpec,
+    budgets: Timeouts = TIMEOUTS,
+    limits: ProcessLimits = NO_LIMITS,
+    core: int | None = None,
+    notify: Notify | None = None,
 ) -> Player:
-    """Return the player of a bot that was started, on this core if one is given, or is listening.
+    """Start a bot, on this core if one is given, or connect to one that listens, and return its player.
 
     Args:
         budgets: Those of the series; the bot's own override them.
+        notify: Is told, once, of a bot that gives no valid answer for a while.
 
     Raises:
-        CannotStart: The bot is at fault.
+        CannotStart: The bot is at fault; with the reason, and what its author should change.
         HostBusy: The host is, for the moment.
     """
     budgets = spec.timeouts(budgets)
@@ -362,7 +364,7 @@ async def start_bot(
     try:
         confined = in_record(sandbox_of(spec, PeerRole.BOT, limits)) if spec.argv else ""
         party = Party(name=spec.name, command=spec.command, hash=digest, settings=said_settings(spec), sandbox=confined)
-        player = await meet(peer, party, budgets, spec.limits)
+        player = await meet(peer, party, budgets, spec.limits, notify)
         player.asks_engine = spec.asks_engine
         return player
     except BaseException:
@@ -387,12 +389,19 @@ def said_settings(spec: BotSpec) -> str:
     return " ".join(filter(None, [spec.settings, f"environment={names}" if names else ""]))[:_LONGEST_SETTINGS]
 
 
-async def meet(peer: Peer, party: Party, budgets: Timeouts, limits: tuple[tuple[str, int], ...] = ()) -> Player:
+async def meet(
+    peer: Peer,
+    party: Party,
+    budgets: Timeouts,
+    limits: tuple[tuple[str, int], ...] = (),
+    notify: Notify | None = None,
+) -> Player:
     """The player of a bot that has just started: its name, version and commands decide. Raises CannotStart.
 
-    limits: for its moves, by the names in LIMITS.
+    limits: for its moves, by the names in LIMITS. `notify`: see start_bot.
     """
     channel = peer.channel
+    watch(peer, party.command, notify)
     deadline = channel.now() + budgets.start
     try:
         program, version, commands = await channel.introduce(deadline)
@@ -401,9 +410,7 @@ async def meet(peer: Peer, party: Party, budgets: Timeouts, limits: tuple[tuple[
             listed = await channel.ask(clock.LIST, deadline)
             systems = clock.read_systems(listed.text) if listed.ok else systems
     except PEER_FAULTS as error:
-        exited, stderr = peer.exited(LAST_WORDS), peer.stderr_tail().strip().splitlines()
-        parts = [str(error), exited, *stderr[-1:]]
-        raise CannotStart(party.name, f"does not start: {'; '.join(part for part in parts if part)}") from None
+        raise CannotStart(party.name, f"does not start: {reason_of(error, peer, party.command)}") from None
     missing = [command for command in _NEEDED if command not in commands]
     if missing:
         raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot", code="not-a-bot")
@@ -413,6 +420,45 @@ async def meet(peer: Peer, party: Party, budgets: Timeouts, limits: tuple[tuple[
     if "ggp-new" in commands:
         return NativePlayer(peer, known, commands, budgets, told)
     return PlainPlayer(peer, known, commands, budgets, systems, told)
+
+
+def _silence(peer: Peer, command: str) -> Silence:
+    """What is known of a bot that gave no valid answer."""
+    asked, said = peer.channel.unanswered
+    return Silence(asked, said, peer.stderr_tail(), command)
+
+
+def watch(peer: Peer, command: str, notify: Notify | None) -> None:
+    """Tell of a bot that gives no valid answer, unless it thinks about a move and says nothing wrong meanwhile."""
+    if notify is None:
+        return
+
+    def heed(channel: Channel) -> bool:
+        silence = _silence(peer, command)
+        if not silence.came and "genmove" in silence.asked:
+            return False
+        notify(silence)
+        return True
+
+    peer.channel.on_silence, peer.channel.patience = heed, diagnosis.PATIENCE
+
+
+def reason_of(error: Exception, peer: Peer, command: str) -> str:
+    """Why a bot is at fault, for its author: the problem, how it ended, what it printed, and what to change."""
+    problem, ended = str(error), ""
+    if isinstance(error, PeerTimeout) and error.code != "does-not-read":
+        problem = f"no whole answer after {_waited(error, peer) / 1000:.1f} s"
+    elif isinstance(error, PeerGone):
+        ended = peer.exited(LAST_WORDS)
+    silence = _silence(peer, command)
+    if not (ended or isinstance(error, PeerGone)):  # what a running bot logs is not why it is at fault
+        silence = silence._replace(stderr="" if silence.came else silence.stderr)
+    return diagnosis.reason(problem, silence, ended)
+
+
+def _waited(error: Exception, peer: Peer) -> int:
+    """The ms for which an answer was awaited that did not come in time; 0 for other faults."""
+    return round((peer.channel.now() - peer.channel.asked_at) * 1000) if isinstance(error, PeerTimeout) else 0
 
 
 def _told_limits(name: str, limits: tuple[tuple[str, int], ...], listed: frozenset[str]) -> tuple[str, ...]:

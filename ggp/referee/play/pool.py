@@ -123,6 +123,10 @@ class WorkerPool(ABC):
         """Return why workers wait for their host, which cannot start processes now; "" if none waits, or unknown."""
         return ""
 
+    def notices(self) -> list[str]:
+        """Return lines for the screen about bots that give no valid answer, since the last call."""
+        return []
+
     @abstractmethod
     def stop(self) -> None:
         """Drop the matches under way, and start none of those that wait."""
@@ -203,6 +207,9 @@ class LocalPool(WorkerPool):
 
     def playing(self) -> dict[int, float]:
         return self._registry.playing()
+
+    def notices(self) -> list[str]:
+        return self._registry.notices()
 
     def stop(self) -> None:
         self._stopped = True
@@ -484,6 +491,7 @@ class SeriesReport:
     ended: float = 0.0
     cpu: float = 0.0
     rss: int = 0  # KiB, the largest worker
+    notices: list[str] = field(default_factory=list)  # about bots that give no valid answer, each once
     deaths: int = 0  # how often in a row workers died, without a match in between
     failed: str = ""  # why a worker could not keep what it played
     gone: bool = False  # the record itself is no longer where it was
@@ -615,6 +623,7 @@ def run_series(
             while pool.running and not report.over:
                 _count(pool.gather(_COMMIT), recorder, report)
                 report.wait_for_host(pool.trouble())
+                report.notices += [text for text in dict.fromkeys(pool.notices()) if text not in report.notices]
                 seen(report)
                 _fill(pool, report, recorder.left)
         except RecordGone as gone:

@@ -133,6 +133,8 @@ class SeriesConfig:
         end, order = record.end, seats(number)
         assert end is not None
         by_seat = [[ply.ms for ply in record.plies if ply.seat == seat] for seat in (1, 2)]
+        if end.ms and end.winner:
+            by_seat[2 - end.winner].append(end.ms)  # the turn of the loser that was no ply
         used, longest = [sum(ms) for ms in by_seat], [max(ms, default=0) for ms in by_seat]
         at_fault = end.culprit.removeprefix("seat")
         return GameResult(
@@ -228,6 +230,7 @@ class SeriesTally:
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why, of the last of each of these
+    places: dict[tuple[str, str], str] = field(default_factory=dict)  # the key of the last game of each of these
     used: list[int] = field(default_factory=lambda: [0, 0])
     longest: list[int] = field(default_factory=lambda: [0, 0])  # ms of a move
     losses: tuple[Losses, Losses] = field(default_factory=lambda: (Losses(), Losses()))  # of time, by bot
@@ -293,6 +296,7 @@ class SeriesTally:
         if played.culprit:
             self.faults[played.culprit, played.termination] += 1
             self.reasons[played.culprit, played.termination] = played.detail
+            self.places[played.culprit, played.termination] = played.key
         at_fault = played.culprit if played.replayed and played.culprit != "engine" else ""
         self._void.append(at_fault)
         if at_fault and (number := self._void.count(at_fault)) > REPLAYS:

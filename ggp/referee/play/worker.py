@@ -39,6 +39,7 @@ from ggp.referee.sandbox.cgroups import remove_own
 # -- the workers of a pool, in memory that they share with their parent -----------------------------------------------
 
 
+_LONGEST_NOTICE = 2048  # bytes
 CALLED_OFF = 64  # the newest matches that were called off are remembered
 # ABANDON is not SIGTERM, which an executor sends to workers as well.
 ABANDON = signal.SIGUSR1
@@ -61,6 +62,9 @@ class WorkerRegistry:
         self._matches = context.RawArray("Q", size)  # what each place plays now, 0: nothing
         self._since = context.RawArray("d", size)  # from when on, seconds of CLOCK_MONOTONIC
         self._waits = context.RawArray("c", size * _TEXT)  # why each place waits for the host, UTF-8 up to a NUL
+        self._notices, self._told_notices = context.Pipe(duplex=False)
+        for end in (self._notices, self._told_notices):
+            os.set_blocking(end.fileno(), False)
 
     # -- the parent's ------------------------------------------------------------------------------------------------
 
@@ -85,6 +89,14 @@ class WorkerRegistry:
         texts = self._waits.raw
         found = (texts[at : at + _TEXT].partition(b"\0")[0] for at in range(0, len(texts), _TEXT))
         return next((text.decode("utf-8", "replace") for text in found if text), "")
+
+    def notices(self) -> list[str]:
+        """Return what workers have said with `notify` since the last call."""
+        try:
+            data = os.read(self._notices.fileno(), 16 * _LONGEST_NOTICE)
+        except BlockingIOError:
+            return []
+        return [text.decode("utf-8", "replace") for text in data.split(b"\0") if text]
 
     def _signal(self, number: signal.Signals) -> None:
         for pid in self._pids[:]:
@@ -113,6 +125,12 @@ class WorkerRegistry:
         """The worker waits for the host, which cannot start a process; "": it no longer does."""
         text = why.encode()[: _TEXT - 1]
         self._waits[place * _TEXT : (place + 1) * _TEXT] = text.ljust(_TEXT, b"\0")
+
+    def notify(self, text: str) -> None:
+        """Have the parent show these lines. They are dropped if it does not read."""
+        data = text.encode("utf-8", "replace").replace(b"\0", b"")[: _LONGEST_NOTICE - 1]
+        with contextlib.suppress(OSError):
+            os.write(self._told_notices.fileno(), data + b"\0")  # not longer than PIPE_BUF, so in one piece
 
     def is_called_off(self, match: int) -> bool:
         """Whether this mark is one of those."""
@@ -283,7 +301,10 @@ def _play(work: Batch) -> None:
         raise StopMatch
     if state.table is None:
         seen = show_plies() if work.setup.extras.verbose else None
-        state.table = MatchRunner(_keep, state.live, state.place.bots, seen, spare=state.spare, waits=_say_why_waiting)
+        notify = state.registry.notify if state.registry is not None else None
+        state.table = MatchRunner(
+            _keep, state.live, state.place.bots, seen, spare=state.spare, waits=_say_why_waiting, notify=notify
+        )
     try:
         for place, (number, tried) in enumerate(zip_longest(work.numbers, work.tried, fillvalue=0)):
             state.at = mark(work.setup.key(number))
