@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from ggp.protocol.errors import CodedError
+from ggp.protocol.grammar import BOM
 from ggp.protocol.printed import escaped
 
 MAX_RECORD_LINE = 1024 * 1024  # bytes
@@ -261,7 +262,7 @@ def read_records(
     half = ""  # what to say of the line before this one, if it was half a line
     dropping = False  # the rest of a damaged match
     for number, raw in enumerate(lines, 1):
-        line = raw.rstrip(b"\n")
+        line = (raw.removeprefix(BOM) if number == 1 else raw).rstrip(b"\n")
         if not line.strip() or (dropping and not line.startswith(_FIRST)):
             continue
         dropping = False

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from ggp.protocol.grammar import BOM
+
 NEW = ".new"
 """Ends the name of a file of `open_new` until it is locked."""
 _MOST_LINKS = 40
@@ -25,6 +27,11 @@ _OPEN_FILE = re.compile(r"(?:/dev/fd/|/proc/self/fd/|/dev/(?=std))(\d{1,9}|stdou
 _STANDARD = {"stdout": "1", "stderr": "2"}
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _ALONE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def without_mark(data: bytes) -> bytes:
+    """Return a text file's bytes without the UTF-8 byte-order mark that some editors write at the beginning."""
+    return data.removeprefix(BOM)
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from ggp.protocol.printed import without_password
 from ggp.protocol.records import Event
+from ggp.protocol.safe_files import without_mark
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.cli import BAD_USAGE, HELP, make_folder, run_command
@@ -380,8 +381,9 @@ def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, 
         return int(text), None
     choice = read_choice(text)
     data = file_data(choice.path)
-    if data[:1] in (b"{", b"("):
-        return 0, _book_of_games(choice, data[:1] == b"{", game, options)
+    begins = without_mark(data[:4])[:1]
+    if begins in (b"{", b"("):
+        return 0, _book_of_games(choice, begins == b"{", game, options)
     return 0, OpeningBook(choice, data)
 
 

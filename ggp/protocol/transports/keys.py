@@ -117,7 +117,7 @@ def _read_table(path: Path, *, private: bool) -> dict[str, object]:
     if len(data) > _LARGEST:
         raise KeyFileError(f"{path} is no file of a key: it has more than {_LARGEST} bytes", code="too-long")
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
         table: dict[str, object] = {"public": text.strip()} if is_key(text.strip()) else tomllib.loads(text)
     except ValueError:
         raise KeyFileError(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import click
 
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.protocol.safe_files import without_mark
 from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, neighbours, read_move, read_points, trees
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.export import PROGRAM, opened
@@ -330,7 +331,7 @@ def _read(file: str) -> bytes:
         raise click.ClickException(f"cannot read {file}: {error.strerror}") from None
     if len(data) > MAX_FILE:
         raise click.ClickException(f"{file} is larger than {MAX_FILE >> 20} MiB: split it")
-    return data
+    return without_mark(data)
 
 
 def _games(file: str, data: bytes) -> Iterator[ImportedGame | CannotImport]:

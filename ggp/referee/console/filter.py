@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from ggp.protocol.errors import PeerTimeout
+from ggp.protocol.safe_files import without_mark
 from ggp.protocol.standard_streams import OutputError
 from ggp.referee.console.console import Console
 from ggp.referee.console.dialogue import MOMENT, Exchange, PeerLost, streams
@@ -189,13 +190,15 @@ class PipeConsole:
 def _lines(meanwhile: Callable[[], None]) -> Iterator[str]:
     """The lines of stdin as they come, the last also without LF; `meanwhile` is called while none comes."""
     partial = b""
+    first = True
     while data := _read(meanwhile):
         *lines, partial = (partial + data).split(b"\n")
         partial = partial[:_LONGEST_LINE]
         for line in lines:
-            yield line.decode("utf-8", "surrogateescape")
+            yield (without_mark(line) if first else line).decode("utf-8", "surrogateescape")
+            first = False
     if partial:
-        yield partial.decode("utf-8", "surrogateescape")
+        yield (without_mark(partial) if first else partial).decode("utf-8", "surrogateescape")
 
 
 def _read(meanwhile: Callable[[], None]) -> bytes:

@@ -13,7 +13,7 @@ import msgspec
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.entry_points import version
 from ggp.protocol.records import MatchEnded, MovePlayed, Party, Record
-from ggp.protocol.safe_files import replace_file
+from ggp.protocol.safe_files import replace_file, without_mark
 from ggp.protocol.sgf import Node, written, written_tree
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.export import sgf_node, sgf_root
@@ -78,7 +78,7 @@ def _is_sgf(place: RecordPlace) -> bool:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return path.suffix.lower() == ".sgf" or file.read(64).lstrip().startswith(b"(")
+            return path.suffix.lower() == ".sgf" or without_mark(file.read(64)).lstrip().startswith(b"(")
     except (OSError, ValueError):
         return False
 

@@ -104,7 +104,7 @@ def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
         return read_toml(path), None
     except NoToml as error:
         values: dict[str, Any] = {}
-        for line in path.read_text("utf-8", "replace").splitlines():
+        for line in path.read_text("utf-8-sig", "replace").splitlines():
             if line.lstrip().startswith("["):
                 break
             if re.match(r"""\s*["']?(store|name)\b""", line):

@@ -13,6 +13,7 @@ from msgspec import Meta, inspect
 
 from ggp.protocol.errors import Problem
 from ggp.protocol.printed import without_passwords
+from ggp.protocol.safe_files import without_mark
 from ggp.referee.terminal import clean
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -217,7 +218,7 @@ def read_toml(path: Path, advice: str = _ADVICE) -> dict[str, Any]:
     if len(data) > LARGEST:
         raise ConfigError(file, "", f"is larger than {LARGEST >> 20} MiB: split it")
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(without_mark(data).decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise NoToml(file, f"line {line}", "is not UTF-8: save the file as UTF-8") from None

@@ -20,7 +20,7 @@ from msgspec import Meta
 
 from ggp.protocol.errors import Problem
 from ggp.protocol.printed import escaped
-from ggp.protocol.safe_files import open_lock, replace_file, resolve_file
+from ggp.protocol.safe_files import open_lock, replace_file, resolve_file, without_mark
 from ggp.protocol.transports.keys import is_key
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -163,7 +163,7 @@ def read(path: Path) -> Book:
     if len(data) > MOST_BYTES:
         raise RegistryError(f"{path} has more than {MOST_BYTES} bytes: is it a registry of keys?", code="too-long")
     try:
-        book = msgspec.json.decode(data, type=Book)
+        book = msgspec.json.decode(without_mark(data), type=Book)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise RegistryError(
             f"{path} is no registry of keys: {' '.join(str(error).split())[:200]}", code="not-a-registry"

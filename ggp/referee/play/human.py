@@ -93,6 +93,7 @@ class PlainTerminal:
         self._stdin = stdin
         self._rest = b""
         self._echo = not os.isatty(stdin)
+        self._first = True  # no line was read: the input may begin with a byte-order mark
 
     def show(self, text: str) -> None:
         print(text, file=self._out, flush=True)
@@ -125,7 +126,8 @@ class PlainTerminal:
             if len(self._rest) == _LONGEST and b"\n" not in self._rest:
                 self._rest = self._rest[: _LONGEST // 2]  # no valid input is that long
         line, _, self._rest = self._rest.partition(b"\n")
-        return line.decode("utf-8", "replace").strip()
+        encoding, self._first = ("utf-8-sig" if self._first else "utf-8"), False
+        return line.decode(encoding, "replace").strip()
 
 
 class PromptTerminal:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.grammar import BOM
 
 Order = Literal["sequential", "random"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -83,6 +84,8 @@ class OpeningBook:
     def _starts(self) -> "array[int]":
         """Where each opening begins. Raises BookError if there is none."""
         found = array("Q", (opening.start() for opening in _OPENING.finditer(self._data)))
+        if found and self._data[: len(BOM)] == BOM:  # some editors write it; it is not the first line's text
+            found[:1] = array("Q", [len(BOM)] if _OPENING.match(self._data[len(BOM) : len(BOM) + _LONGEST]) else [])
         if not found:
             raise BookError(f"{self.choice.path} holds no opening: write the moves of one in each line")
         return found

@@ -451,6 +451,8 @@ def reason_of(error: Exception, peer: Peer, command: str) -> str:
     elif isinstance(error, PeerGone):
         ended = peer.exited(LAST_WORDS)
     silence = _silence(peer, command)
+    if isinstance(error, PeerGone) and error.code == "answer-cut":  # the problem shows what was cut
+        silence = silence._replace(said=b"")
     if not (ended or isinstance(error, PeerGone)):  # what a running bot logs is not why it is at fault
         silence = silence._replace(stderr="" if silence.came else silence.stderr)
     return diagnosis.reason(problem, silence, ended)

@@ -18,7 +18,7 @@ from ggp.protocol.errors import LocalProtocolError, PeerTimeout, Problem
 from ggp.protocol.messages import Reply
 from ggp.protocol.printed import without_password
 from ggp.protocol.regression import MAX_FILE, RegressionVerdict, Script, Step, TranscriptError, judge, parse
-from ggp.protocol.safe_files import open_to_append
+from ggp.protocol.safe_files import open_to_append, without_mark
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopt_orphans
 from ggp.protocol.transports.transcript import Sink, format_line
@@ -49,7 +49,7 @@ class TestFile:
             if path.stat().st_size > MAX_FILE:
                 raise SuiteError(f"{path}: a transcript has at most {MAX_FILE >> 20} MiB")
             # Bytes that are not UTF-8 are written back as they were, and line ends too.
-            self.text = path.read_bytes().decode("utf-8", "surrogateescape")
+            self.text = without_mark(path.read_bytes()).decode("utf-8", "surrogateescape")
         except OSError as error:
             raise SuiteError(f"{without_password(str(path))} cannot be read: {error.strerror}") from None
         try:
@@ -94,7 +94,7 @@ def _beside(folder: Path, line: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "surrogateescape")
+        return path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise SuiteError(f"{without_password(str(path))} cannot be read: {error.strerror}") from None
 

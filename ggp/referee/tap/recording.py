@@ -61,7 +61,7 @@ class RecordedSession:
 
 def read_sessions(path: Path) -> list[RecordedSession]:
     """Raises BadRecording, OSError. A last line that was cut off, as by a kill, is left out."""
-    lines = path.read_text("utf-8", "replace").split("\n")[:MAX_LINES]
+    lines = path.read_text("utf-8-sig", "replace").split("\n")[:MAX_LINES]
     if not lines[0].startswith(HEAD):
         raise BadRecording(f"{path} is no record of `ggp tap`: its first line does not begin with {HEAD.strip()}")
     heads = [number for number, line in enumerate(lines) if line.startswith(HEAD)]
