@@ -15,7 +15,7 @@ from ggp.protocol.printed import json_text, without_password
 from ggp.referee.archive.places import is_ladder
 from ggp.referee.cli import HELP, run_command
 from ggp.referee.ratings.repeats import ADVICE
-from ggp.referee.ratings.results import LONGEST_NAME, PairedResults, Results, ResultsError, read_results
+from ggp.referee.ratings.results import LONGEST_NAME, Line, PairedResults, Results, ResultsError, read_results
 from ggp.referee.ratings.scale import after_stop, effect_lines, groups_line, half, zero, zero_line
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, effect, judge
 from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, wrapped
@@ -207,6 +207,9 @@ def _read_ladder(name: str, results: Results, pool_name: str | None) -> None:
                 if count:
                     results.add(labels[met.first], labels[met.second], outcome, count)
             results.unfinished += met.void
+        for first, second, *repeated in store.repeats(pool.id):
+            for outcome, count in enumerate(repeated):
+                results.leave_out(labels[first], labels[second], outcome, count)
 
 
 def _rate(
@@ -398,6 +401,7 @@ def _counts_of_files(
 
 
 def _add_pairs(name: str, results: PairedResults, pool_name: str | None) -> None:
+    from ggp.referee.ladder.sequential import played_pair
     from ggp.referee.ladder.source import open_ladder, the_pool
 
     with open_ladder(name) as store:
@@ -407,7 +411,10 @@ def _add_pairs(name: str, results: PairedResults, pool_name: str | None) -> None
             one, other = (ids[label] for label in results.names)
             for result in store.pair_results(pool.id, one, other):
                 if result.points is not None:
-                    results.add_pair(round(2 * result.points), None, None, None)
+                    played = played_pair(result, one, result.points)
+                    lines: list[Line | None] = [Line(played.opening, moves) for moves in played.moves]
+                    lines = lines or [None, None]
+                    results.add_pair(played.points, lines[0], *lines)
 
 
 def _counts(penta: str | None, wdl: str | None) -> list[int]:

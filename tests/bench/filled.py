@@ -91,7 +91,7 @@ def _pairs(pool: int, ids: list[int], plies: int) -> Iterator[tuple[tuple[Any, .
             winner = game + 1 if won else 2 - game
             ended = "time" if id % 1000 == 0 else "rules"
             culprit = seats[2 - winner] if ended == "time" else 0
-            facts = (" BW"[winner] + "+1", winner, ended, culprit, "", plies, _MS, _MS, False, ENDED)
+            facts = (" BW"[winner] + "+1", winner, ended, culprit, "", plies, _MS, _MS, False, number + 1, id, ENDED)
             games.append((id, f"bench-{number}-{game + 1}", number + 1, pool, game, 0, True, *seats, *facts))
         state = ("played", 3, points, None, "", None)
         yield (number + 1, pool, number, number // _BATCH, first, second, *state), *games

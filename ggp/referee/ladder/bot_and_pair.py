@@ -26,10 +26,12 @@ from ggp.referee.ladder.queries import (
     title_of,
     when,
 )
+from ggp.referee.ladder.sequential import played_pair
 from ggp.referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
 from ggp.referee.ladder.standings import BotScore, Rater, rate_pool, score_of
 from ggp.referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from ggp.referee.ratings.scale import MEANS, effect_lines, half
+from ggp.referee.ratings.sequential import ObservedPairs
 from ggp.referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
 from ggp.referee.store.model import GAMES, TESTED, Format, GameRow, PoolEntry, PoolRow
 from ggp.referee.terminal import TextTable, clean, say, show
@@ -215,7 +217,8 @@ LISTED = 5  # games of a pair
 class Duel:
     """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2.
 
-    `rated` is the difference of their ratings under `model`, as the standings have it.
+    `observed`: the pairs that do not repeat others, from which errors are computed. `rated` is the difference of their
+    ratings under `model`, as the standings have it.
     """
 
     pool: PoolRow
@@ -224,6 +227,7 @@ class Duel:
     first: BotScore  # where `one` had seat 1
     second: BotScore
     penta: tuple[int, ...]
+    observed: tuple[int, ...]
     rated: "Difference | None"
     model: str
     tests: list[SequentialTrial]
@@ -252,19 +256,21 @@ def read_duel(
         return None
     if a.id == b.id:
         raise ViewError(f"{one} and {other} are the same version: name two")
-    penta = [0] * 5
+    penta, lines = [0] * 5, ObservedPairs()
     first = sum(map(score_of, store.meetings(pool.id, [a.id], [b.id])), BotScore())
     second = sum((score_of(met, 2) for met in store.meetings(pool.id, [b.id], [a.id])), BotScore())
     for result in store.pair_results(pool.id, a.id, b.id):
         if result.points is not None:
-            penta[int(2 * result.points)] += 1
+            played = played_pair(result, a.id, result.points)
+            penta[played.points] += 1
+            lines.add(played)
+    observed, games = lines.penta, lines.games
     tests = []
     if isinstance(tested, Hypotheses):
-        score = first + second
         # By pairs; the model bayes knows only games.
-        counts = [score.losses, score.ties, score.wins] if tested.model == "bayes" else penta
-        name = f"[{tested.elo0:g}, {tested.elo1:g}]"
-        tests = [SequentialTrial(name, a, b, tested, tuple(penta), judge(counts, tested))] if any(penta) else []
+        counts = games if tested.model == "bayes" else observed
+        name, told = f"[{tested.elo0:g}, {tested.elo1:g}]", (tuple(penta), judge(counts, tested), tuple(observed))
+        tests = [SequentialTrial(name, a, b, tested, *told)] if any(penta) else []
     elif tested is not None and tested.kind in TESTED:
         trial = read_trial(store, pool, seats, tested)
         tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
@@ -276,7 +282,7 @@ def read_duel(
     both = str(a.id), str(b.id)
     known = ratings is not None and all(name in names for name in both) and ratings.comparable(*both)
     rated = ratings.difference(*both) if ratings and known else None
-    return Duel(pool, a, b, first, second, tuple(penta), rated, model, tests, last)
+    return Duel(pool, a, b, first, second, tuple(penta), tuple(observed), rated, model, tests, last)
 
 
 @click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)
@@ -348,7 +354,8 @@ def pair_json(duel: Duel) -> dict[str, Any]:
         "score": plain(duel.score),
         "seat1": plain(duel.first),
         "penta": list(duel.penta),
-        **plain(effect(duel.penta)),
+        **plain(effect(duel.observed)),
+        "repeated_pairs": sum(duel.penta) - sum(duel.observed),
         "tests": {
             test.name: {
                 "new": test.new.label,
@@ -390,9 +397,13 @@ def _show_pair(duel: Duel) -> None:
 
 
 def _judgement(duel: Duel) -> list[str]:
-    found = effect(duel.penta)
+    found = effect(duel.observed)
     lines = effect_lines(found, 1, 13)
     lines[:1] = [f"{line}, logistic, by pairs" if found.enough else line for line in lines[:1]]
+    if repeated := sum(duel.penta) - sum(duel.observed):
+        lines.append(
+            f"{'repeats':13}{repeated} of {sum(duel.penta)} pairs repeat others and do not count in Elo and LLR"
+        )
     if duel.rated is not None:
         lines.append(
             f"ratings      {duel.one.label} is {duel.rated.elo:+z.1f} ± {half(duel.rated.se) or '0'} Elo from "

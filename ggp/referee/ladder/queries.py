@@ -69,6 +69,7 @@ class Standings:
     seats: list[PoolEntry]
     fit: StoredFit | None
     places: list[RankedPlace]
+    repeated: int = 0  # games that repeat others and do not count in ratings
 
     @property
     def labels(self) -> dict[int, str]:
@@ -82,6 +83,12 @@ class Standings:
     def zero(self, here: bool = True) -> str:
         """What zero is, and what ± is of; not `here`: the standings are somewhere else. "" without ratings."""
         return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
+
+    @property
+    def repeats(self) -> str:
+        """One line about games that repeat others, "" if there are none."""
+        said = f"{self.repeated} of {self.pool.games} games repeat others and do not count in the ratings"
+        return f"{said}: these bots do not randomise; write openings = 4 into [pool]" if self.repeated else ""
 
 
 def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: Rater = rate_pool) -> Standings:
@@ -104,7 +111,8 @@ def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: 
         except RatedLater:
             if fit is None:
                 raise
-    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [])
+    repeated = sum(sum(counts) for _, _, *counts in store.repeats(pool.id))
+    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [], repeated)
 
 
 def title_of(pool: PoolRow) -> str:
@@ -138,6 +146,7 @@ def standings_json(found: Standings) -> dict[str, Any]:
         "degrees_of_freedom": fit and fit.freedom,
         "misfits": misfits,
         "games": found.pool.games,
+        "repeated": found.repeated,
         "game": found.pool.game,
         "options": found.pool.options,
         "time": found.pool.control,
@@ -580,7 +589,8 @@ class Curve:
 class SequentialTrial:
     """Whether `new` is better than `old`: a test after the pair that decided it, or after the last one.
 
-    `penta`: pairs by the points of `new`, 0, ½, 1, 1½, 2; `later`: pairs since. `curve`: of the ladder's own test.
+    `penta`: pairs by the points of `new`, 0, ½, 1, 1½, 2, and `observed` those that do not repeat others; `later`:
+    pairs since. `curve`: of the ladder's own test.
     """
 
     name: str
@@ -589,6 +599,7 @@ class SequentialTrial:
     hypotheses: Hypotheses
     penta: tuple[int, ...]
     verdict: Verdict
+    observed: tuple[int, ...] = (0,) * 5
     curve: Curve | None = None
     later: int = 0
 
@@ -634,7 +645,8 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
         over = 0 < form.pairs <= test.pairs
     tested, stopped = test.hypotheses, test.pairs if test.accepted or over else None
     curve = Curve(thinned(points, CURVE), tested.lower, tested.upper, stopped)
-    return SequentialTrial("test", new, old, tested, tuple(test.penta), test.verdict(over), curve, later)
+    penta, observed = tuple(test.penta), tuple(test.penta_observed)
+    return SequentialTrial("test", new, old, tested, penta, test.verdict(over), observed, curve, later)
 
 
 def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:

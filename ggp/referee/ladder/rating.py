@@ -22,11 +22,16 @@ class ResultsTable:
     def __init__(self, meetings: Sequence[PairScore] = ()) -> None:
         self._rows = _merged(_rows(meetings))
         self._fresh: list[PairScore] = []
+        self._repeats = np.zeros((0, 5), dtype=np.int64)
 
     @classmethod
-    def of(cls, counts: Sequence[str]) -> "ResultsTable":
-        """From the values of each field, as the store's `meeting_counts` gives them."""
+    def of(cls, counts: Sequence[str], repeats: Sequence[tuple[int, int, int, int, int]] = ()) -> "ResultsTable":
+        """From the values of each field, as the store's `meeting_counts` gives them.
+
+        `repeats`: games that ratings leave out, as the store's `repeats` gives them.
+        """
         made = cls()
+        made._repeats = np.array(repeats, dtype=np.int64).reshape(-1, 5)
         if counts:
             columns = [np.fromstring(values, np.int64, sep=",") for values in counts]
             made._rows = _merged(np.stack(columns, axis=1))
@@ -74,10 +79,13 @@ class ResultsTable:
         rows = rows[rows[:, 2:7].any(axis=1)]
         first, second = np.searchsorted(ids, rows[:, 0]), np.searchsorted(ids, rows[:, 1])
         wins, ties, losses, forfeit_wins, forfeit_losses = rows[:, 2:7].astype(np.float64).T
-        return Counts(
-            tuple(map(str, ids.tolist())),
-            Matrix(first, second, wins + forfeit_wins, ties.copy(), losses + forfeit_losses),
-        )
+        scored = np.stack([wins + forfeit_wins, ties, losses + forfeit_losses])
+        if len(self._repeats) and len(rows):
+            keys, repeated = (table[:, 0] * _IDS + table[:, 1] for table in (rows, self._repeats))
+            places = np.minimum(np.searchsorted(keys, repeated), len(keys) - 1)
+            here = keys[places] == repeated
+            scored[:, places[here]] -= self._repeats[here, 2:].T
+        return Counts(tuple(map(str, ids.tolist())), Matrix(first, second, *np.maximum(scored, 0)))
 
 
 def _rows(meetings: Sequence[PairScore]) -> Ints:

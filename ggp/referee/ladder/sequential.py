@@ -1,5 +1,6 @@
 """The sequential test of a pool, read from the results of its pairs."""
 
+from itertools import zip_longest
 from typing import cast
 
 from ggp.referee.ladder.standings import score_of
@@ -21,11 +22,24 @@ class PoolTest(SequentialTest):
 
     def offer_result(self, result: PairResult, decides: bool = True) -> None:
         """As `offer`; a pair that does not count will have no result."""
-        self.offer(result.number, None if result.points is None else self._played(result, result.points), decides)
+        self.offer(
+            result.number, None if result.points is None else played_pair(result, self.new, result.points), decides
+        )
 
-    def _played(self, result: PairResult, points: float) -> PlayedPair:
-        games: list[int] = []
-        for meeting in result.meetings:
-            score = score_of(meeting, 1 if meeting.first == self.new else 2)
-            games += [0] * score.losses + [1] * score.ties + [2] * score.wins
-        return PlayedPair(round(2 * (points if result.first == self.new else 2 - points)), games)
+
+def played_pair(result: PairResult, new: int, points: float) -> PlayedPair:
+    """Return a pair that counts as the version `new` sees it; `points` are those of `result.first`."""
+    games: list[int] = []
+    moves: list[tuple[bool, int]] = []
+    opening = result.lines[0][0] if result.lines else 0
+    for meeting, line in zip_longest(result.meetings, result.lines):
+        score = score_of(meeting, 1 if meeting.first == new else 2)
+        games += [0] * score.losses + [1] * score.ties + [2] * score.wins
+        moves += [(meeting.first != new, line[1])] if line else []
+    if len(moves) == len(games):  # first the game in which the new version had seat 1
+        order = sorted(range(len(games)), key=lambda game: moves[game][0])
+        games, moves = [games[game] for game in order], [moves[game] for game in order]
+    else:
+        moves = []
+    halves = round(2 * (points if result.first == new else 2 - points))
+    return PlayedPair(halves, games, opening, tuple(line for _, line in moves))

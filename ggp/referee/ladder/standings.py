@@ -181,7 +181,7 @@ def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str,
 
     try:
         start = kept_ratings(store.fit(pool), model)
-        return rate_seats(ResultsTable.of(store.meeting_counts(pool)), seats, model, start)
+        return rate_seats(ResultsTable.of(store.meeting_counts(pool), store.repeats(pool)), seats, model, start)
     except CountsError:
         return None
 

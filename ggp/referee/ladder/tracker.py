@@ -171,7 +171,8 @@ class ProgressTracker:
         """Standings from all that is stored, kept for those who ask the store."""
         for row, contest in contests.items():
             try:
-                seats, meetings = self._store.seats(row), ResultsTable.of(self._store.meeting_counts(row))
+                seats = self._store.seats(row)
+                meetings = ResultsTable.of(self._store.meeting_counts(row), self._store.repeats(row))
                 start = self._ratings.get(row) or kept_ratings(self._store.fit(row), contest.model)
                 ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, start)
                 scored = {version: BotScore(*counts) for version, counts in self._store.scores(row).items()}

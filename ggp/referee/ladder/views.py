@@ -120,6 +120,7 @@ def _remarks(found: Standings, fit: StoredFit) -> list[str]:
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
     remarks = [
         found.zero(),
+        *filter(None, [found.repeats]),
         f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
         model + (": it misfits" if misfits_badly(fit) else ""),
     ]

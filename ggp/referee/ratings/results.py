@@ -128,6 +128,11 @@ class Results:
         """Count games whose moves are unknown. `outcome` 0, 1, 2: the first won, tied, lost. Raises ResultsError."""
         self.add_game(RatedBot(first), RatedBot(second), outcome, count)
 
+    def leave_out(self, first: str, second: str, outcome: int, count: int) -> None:
+        """Take games that were added for repeats of others, which ratings leave out."""
+        self.lines.counts[RatedBot(first), RatedBot(second), outcome] -= count
+        self.lines.distinct -= count
+
     def add_game(
         self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
     ) -> None:

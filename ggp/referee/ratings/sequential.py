@@ -27,6 +27,34 @@ class PlayedPair(NamedTuple):
     moves: tuple[int, ...] = ()
 
 
+class ObservedPairs:
+    """What pairs of games tell without those that repeat others: see ggp.referee.ratings.repeats."""
+
+    def __init__(self) -> None:
+        self._pairs, self._games = Observations(), Observations()
+
+    @property
+    def penta(self) -> list[int]:
+        """Pairs by the points of the new version, 0 to 2 in halves."""
+        return [self._pairs.counts[points] for points in range(5)]
+
+    @property
+    def games(self) -> list[int]:
+        """Losses, ties and wins of the new version."""
+        return [self._games.counts[cell] for cell in range(3)]
+
+    def add(self, played: PlayedPair) -> None:
+        """Count a pair."""
+        if not played.moves:
+            self._pairs.add_plain(played.points, 1)
+            for cell in played.games:
+                self._games.add_plain(cell, 1)
+            return
+        self._pairs.add(played.opening, played.moves, played.points)
+        for seat, (moves, cell) in enumerate(zip(played.moves, played.games, strict=True)):
+            self._games.add((seat, played.opening), moves, cell)
+
+
 @dataclass
 class SequentialTest:
     """Of a new version against an old one.
@@ -40,17 +68,19 @@ class SequentialTest:
     games: list[int] = field(default_factory=lambda: [0] * 3)
     llr: float = 0.0  # as of the last result that was judged
     accepted: str = ""  # H0 or H1, once the test has stopped
-    _pair_lines: Observations = field(default_factory=Observations)
-    _game_lines: Observations = field(default_factory=Observations)
+    _observed: ObservedPairs = field(default_factory=ObservedPairs)
     _expected: deque[int] = field(default_factory=deque)
     _known: dict[int, PlayedPair | None] = field(default_factory=dict)
 
     @property
     def counts(self) -> list[int]:
         """What the verdict is on: games for the model bayes, else pairs; worst for the new version first."""
-        if self.hypotheses.model == "bayes":
-            return [self._game_lines.counts[cell] for cell in range(3)]
-        return [self._pair_lines.counts[points] for points in range(5)]
+        return self._observed.games if self.hypotheses.model == "bayes" else self._observed.penta
+
+    @property
+    def penta_observed(self) -> list[int]:
+        """`penta` without pairs that repeat others."""
+        return self._observed.penta
 
     @property
     def pairs(self) -> int:
@@ -79,14 +109,7 @@ class SequentialTest:
         self.penta[played.points] += 1
         for cell in played.games:
             self.games[cell] += 1
-        if played.moves:
-            self._pair_lines.add(played.opening, played.moves, played.points)
-            for seat, (moves, cell) in enumerate(zip(played.moves, played.games, strict=True)):
-                self._game_lines.add((seat, played.opening), moves, cell)
-        else:
-            self._pair_lines.add_plain(played.points, 1)
-            for cell in played.games:
-                self._game_lines.add_plain(cell, 1)
+        self._observed.add(played)
         if not decides:
             return
         self.llr = log_likelihood_ratio(self.counts, self.hypotheses)

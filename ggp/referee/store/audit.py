@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, Self
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, or_, select
 
-from ggp.protocol.records import MatchStarted, MatchSummary, RecordError, read_summary
+from ggp.protocol.records import MatchStarted, MatchSummary, RecordError, moves_of, read_summary
 from ggp.referee.packed_records import unpack
 from ggp.referee.play.outcome import Termination
+from ggp.referee.ratings.repeats import line_digest
 from ggp.referee.ratings.spsa import is_filled
-from ggp.referee.store.counts import differences, ordered, refresh
+from ggp.referee.store.counts import differences, ordered, refresh, refresh_lines
 from ggp.referee.store.database import clean, read_options
 from ggp.referee.store.model import StoreError
 from ggp.referee.store.schema import ENGINE, NO_CULPRIT, TEXT, WORD, games, pairs, pools, records, versions
@@ -22,7 +23,7 @@ from ggp.referee.store.schema import ENGINE, NO_CULPRIT, TEXT, WORD, games, pair
 _PAGE = 200  # records that are read at a time
 _FACTS = (
     *("finished", "result", "winner", "termination", "culprit", "detail"),
-    *("plies", "ms1", "ms2", "suspect", "ended"),
+    *("plies", "ms1", "ms2", "suspect", "ended", "opening", "moves"),
 )
 Progress = Callable[[int, int], None]  # matches that were looked at, of how many
 
@@ -34,6 +35,7 @@ class Findings:
     matches: int = 0
     lines: list[str] = field(default_factory=list)
     beyond: int = 0
+    learned: bool = False  # moves of a game that were unknown before
 
 
 def rebuild(connection: Connection, repair: bool, progress: Progress = lambda done, total: None) -> Findings:
@@ -53,6 +55,8 @@ def rebuild(connection: Connection, repair: bool, progress: Progress = lambda do
     if repair and wrong:
         values: dict[str, Any] = {name: bindparam(f"true_{name}") for name in _FACTS}
         connection.execute(games.update().where(games.c.id == bindparam("match")).values(values), wrong)
+    if repair and found.learned:
+        refresh_lines(connection)
     found.lines += differences(connection)
     if repair:
         refresh(connection)
@@ -111,7 +115,8 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
     try:
         if data is None:
             raise RecordError("there is none")
-        match = read_summary(unpack(data))
+        whole = unpack(data)
+        match, moves = read_summary(whole), moves_of(whole)
     except RecordError as error:
         found.lines.append(f"{key}: its record is not whole: {error}")
         found.beyond += 1
@@ -127,9 +132,11 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
     for line in lines:
         found.lines.append(f"{key}: {line}")
         found.beyond += 1
-    true = _facts(first, second, match)
+    true = _facts(first, second, match, moves)
     if have != true:
-        compared = zip(_FACTS, have, true, strict=True)
+        unknown = have[-1] == id  # of a game whose moves were not read: see database
+        found.learned = found.learned or unknown
+        compared = [*zip(_FACTS, have, true, strict=True)][: -2 if unknown else None]
         found.lines += [f"{key}: {name} is {one!r}, by its record {two!r}" for name, one, two in compared if one != two]
         wrong.append({"match": id, **{f"true_{name}": value for name, value in zip(_FACTS, true, strict=True)}})
 
@@ -162,7 +169,7 @@ def _mismatches(
 _options = cache(read_options)
 
 
-def _facts(first: int, second: int, match: MatchSummary) -> tuple[object, ...]:
+def _facts(first: int, second: int, match: MatchSummary, moves: Sequence[str]) -> tuple[object, ...]:
     """The columns of the match of these versions, from its record alone, in the order of _FACTS."""
     culprits, end = {"": NO_CULPRIT, "seat1": first, "seat2": second}, match.end
     return (
@@ -176,6 +183,8 @@ def _facts(first: int, second: int, match: MatchSummary) -> tuple[object, ...]:
         *match.ms,
         end.suspect,
         clean(end.ended, WORD),
+        line_digest(match.start.opening),
+        line_digest(moves, end.result),
     )
 
 

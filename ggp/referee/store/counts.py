@@ -27,6 +27,7 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
 )
 from sqlalchemy.dialects import sqlite
 
@@ -34,7 +35,7 @@ from ggp.referee.play.outcome import BY_PLAY
 from ggp.referee.play.series import seats
 from ggp.referee.store.bulk import execute_many
 from ggp.referee.store.model import GAMES, Pair, PairScore
-from ggp.referee.store.schema import ID, ISSUED, PLAYED, endings, games, pairs, pools, scores, tallies
+from ggp.referee.store.schema import ID, ISSUED, PLAYED, REPEATS, endings, games, lines, pairs, pools, scores, tallies
 
 COLUMNS = ("wins", "ties", "losses", "forfeit_wins", "forfeit_losses", "void")
 SCORE_COLUMNS = ("wins", "ties", "losses", "forfeits", "gifts", "void")
@@ -47,13 +48,13 @@ _IN_SCORES = {  # a column of a tally -> the columns of the scores of seat 1 and
     "forfeit_losses": (("losses", "forfeits"), ("wins", "gifts")),
     "void": (("void",), ("void",)),
 }
-_KEYS = {table: tuple(column.name for column in table.primary_key) for table in (tallies, scores, endings)}
+_KEYS = {table: tuple(column.name for column in table.primary_key) for table in (tallies, scores, endings, lines)}
 _PAGE = 1000  # rows that are compared at a time
 _STANDING = ("state", "done", "points")
 
 
-def count_games(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add new rows of `games` to the tallies, scores and endings."""
+def count_games(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add new rows of `games` to the tallies, scores, endings and lines."""
     met: Counter[tuple[Any, ...]] = Counter()
     scored: Counter[tuple[Any, ...]] = Counter()
     ended: Counter[tuple[Any, ...]] = Counter()
@@ -66,6 +67,7 @@ def count_games(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> No
                 scored.update((row["pool"], version, one) for one in columns)
     for table, counts in ((tallies, met), (scores, scored), (endings, ended)):
         _add(connection, table, counts)
+    _add_lines(connection, rows)
 
 
 def count_pairs(connection: Connection, made: Iterable[Pair]) -> None:
@@ -84,15 +86,56 @@ def _add(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], 
         execute_many(connection, _adding(table, connection.dialect.name), list(rows.values()))
 
 
+def _add_lines(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if not (row["finished"] and row["result"]):
+            continue
+        key, moves = tuple(row[name] for name in _KEYS[lines]), row["moves"]
+        line = found.setdefault(
+            key,
+            dict(zip(_KEYS[lines], key, strict=True))
+            | {"wins": 0, "ties": 0, "losses": 0, "least": moves, "most": moves},
+        )
+        line[_result(row["result"], row["winner"])] += 1
+        line["least"], line["most"] = min(line["least"], moves), max(line["most"], moves)
+    if found:
+        ordered_lines = [line for _, line in sorted(found.items())]
+        execute_many(connection, _adding(lines, connection.dialect.name), ordered_lines)
+
+
+def repeats_of(connection: Connection, pool: int) -> list[tuple[int, int, int, int, int]]:
+    """Games that repeat others and do not count, per ordered pair of versions: first, second, wins, ties, losses.
+
+    All games from one opening and seating are the same there, three or more: all but one of them (see
+    ggp.referee.ratings.repeats). An index holds these lines alone.
+    """
+    counted = ("wins", "ties", "losses")
+    sums = [func.sum(case((lines.c[name] > 0, lines.c[name] - 1), else_=0)).cast(ID) for name in counted]
+    these = select(lines.c.first, lines.c.second, *sums).where(lines.c.pool == pool, text(REPEATS))
+    return [
+        (int(first), int(second), int(wins), int(ties), int(losses))
+        for first, second, wins, ties, losses in connection.execute(
+            these.group_by(lines.c.first, lines.c.second).order_by(lines.c.first, lines.c.second)
+        )
+    ]
+
+
 @cache
 def _adding(table: Table, dialect: str) -> Insert:
+    """Inserts rows, or adds them to those that are there; `least` and `most` become the least and the largest."""
     if dialect == "sqlite":
         insert: Any = sqlite.insert(table)
     else:
         from sqlalchemy.dialects import postgresql  # 2.5 MiB
 
         insert = postgresql.insert(table)
-    more = {column.name: column + insert.excluded[column.name] for column in table.columns if not column.primary_key}
+    new = insert.excluded
+    more = {column.name: column + new[column.name] for column in table.columns if not column.primary_key}
+    if table is lines:
+        least, most = table.c.least, table.c.most
+        more["least"] = case((new.least < least, new.least), else_=least)
+        more["most"] = case((new.most > most, new.most), else_=most)
     adding: Insert = insert.on_conflict_do_update(index_elements=_KEYS[table], set_=more)
     return adding
 
@@ -110,9 +153,18 @@ def refresh(connection: Connection) -> None:
         values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _STANDING}
         connection.execute(pairs.update().where(pairs.c.id == bindparam("pair")).values(values), settled)
     for table, query in _counted(tallies).items():
-        connection.execute(table.delete())
-        connection.execute(table.insert().from_select(query.selected_columns.keys(), query))
+        _make_again(connection, table, query)
     connection.execute(pools.update().values(played=_played_pairs()))
+
+
+def refresh_lines(connection: Connection) -> None:
+    """Make the rows of `lines` what the games make them."""
+    _make_again(connection, lines, _lines())
+
+
+def _make_again(connection: Connection, table: Table, query: Select[Any]) -> None:
+    connection.execute(table.delete())
+    connection.execute(table.insert().from_select(query.selected_columns.keys(), query))
 
 
 def differences(connection: Connection) -> Iterator[str]:
@@ -139,7 +191,7 @@ def differences(connection: Connection) -> Iterator[str]:
 
 def _counted(met: FromClause) -> dict[Table, Select[Any]]:
     """The rows of each table by the games; `met` are the tallies, which have to be right."""
-    return {tallies: _tallies(), scores: _scores(met), endings: _endings()}
+    return {tallies: _tallies(), scores: _scores(met), endings: _endings(), lines: _lines()}
 
 
 def _says_the_same(connection: Connection, table: Table, query: Select[Any]) -> bool:
@@ -194,6 +246,14 @@ def _endings() -> Select[Any]:
     keys = (games.c[key] for key in _KEYS[endings])
     counts = (case((and_(~void, kind), 1), else_=0).label(name) for name, kind in kinds.items())
     return _summed(endings, select(*keys, *counts, case((void, 1), else_=0).label("void")))
+
+
+def _lines() -> Select[Any]:
+    kinds = {"wins": games.c.winner == 1, "ties": games.c.winner == 0, "losses": games.c.winner == 2}
+    keys = [games.c[key] for key in _KEYS[lines]]
+    counts = (func.sum(case((kind, 1), else_=0)).cast(ID).label(name) for name, kind in kinds.items())
+    least, most = func.min(games.c.moves).label("least"), func.max(games.c.moves).label("most")
+    return select(*keys, *counts, least, most).where(games.c.finished, games.c.result != "").group_by(*keys)
 
 
 def _summed(table: Table, rows: Select[Any] | CompoundSelect[Any]) -> Select[Any]:
@@ -253,12 +313,17 @@ def _said(row: Row[Any], which: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredEnding:
-    """How a finished game of a pair came out. `winner` is a seat, 0 for none; `result` is "" for a void one."""
+    """How a finished game of a pair came out. `winner` is a seat, 0 for none; `result` is "" for a void one.
+
+    `opening`, `moves`: as in the table of games.
+    """
 
     game: int
     result: str
     winner: int
     termination: str
+    opening: int = 0
+    moves: int = -1
 
 
 def column(result: str, winner: int, termination: str) -> str:

@@ -35,7 +35,7 @@ from ggp.referee.packed_records import unpack
 from ggp.referee.store.counts import refresh
 from ggp.referee.store.model import Full, Locked, StoreError, StoreGone, TooNew
 from ggp.referee.store.rescue import copy_database, remove_side_files
-from ggp.referee.store.schema import NAME, endings, fronts, meta, metadata, pairs, present, records
+from ggp.referee.store.schema import NAME, endings, fronts, games, lines, meta, metadata, pairs, present, records
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
@@ -374,7 +374,8 @@ Step = Callable[[Connection], None]
 
 
 def _endings_by_result(connection: Connection) -> None:
-    _fronts(connection)  # what counts the endings reads the pairs of today
+    _fronts(connection)  # what counts the endings reads the pairs and games of today
+    _lines_of_games(connection)
     endings.drop(connection)
     endings.create(connection)
     refresh(connection)
@@ -396,8 +397,25 @@ def _zstandard(connection: Connection) -> None:
         connection.exec_driver_sql(f"COMMENT ON COLUMN records.data IS '{records.c.data.comment}'")
 
 
+def _lines_of_games(connection: Connection) -> None:
+    """Take the moves of every earlier game for unknown: `ggp ladder check --repair` reads them from the records."""
+    if inspect(connection).has_table(lines.name):
+        return
+    for column in (games.c.opening, games.c.moves):
+        connection.exec_driver_sql(f"ALTER TABLE games ADD COLUMN {column.name} BIGINT NOT NULL DEFAULT 0")
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"COMMENT ON COLUMN games.{column.name} IS '{column.comment}'")
+    connection.execute(games.update().values(moves=games.c.id))
+    lines.create(connection)
+
+
+def _repeated(connection: Connection) -> None:
+    _lines_of_games(connection)
+    refresh(connection)
+
+
 # Each makes the tables those of the next version.
-STEPS: tuple[Step, ...] = (_endings_by_result, _fronts, _zstandard)
+STEPS: tuple[Step, ...] = (_endings_by_result, _fronts, _zstandard, _repeated)
 FRONTS = 4  # the first version that has the tables of fronts
 OLDEST = 2  # the oldest version of the tables that this program reads
 NEWEST = OLDEST + len(STEPS)  # the version of schema.py

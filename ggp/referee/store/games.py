@@ -179,6 +179,8 @@ def _game(connection: Connection, pair: Row[Any], played: GameResult, id: int) -
         "ms1": played.used[order[0]],
         "ms2": played.used[order[1]],
         "suspect": played.suspect,
+        "opening": played.opening,
+        "moves": played.moves if played.moves >= 0 else id,  # of no other game
         "ended": clean(played.ended, WORD),
     }
 
@@ -234,7 +236,7 @@ def _last(connection: Connection, table: Table) -> int:
 _PAGE = 2000  # pairs that are read at a time
 _COUNTS = tuple(tallies.c[name] for name in COLUMNS)
 _MET = (tallies.c.first, tallies.c.second, *_COUNTS)
-_PAIR_ENDED = (games.c.game, games.c.result, games.c.winner, games.c.termination)
+_PAIR_ENDED = (games.c.game, games.c.result, games.c.winner, games.c.termination, games.c.opening, games.c.moves)
 _ENDED = select(games.c.pair, *_PAIR_ENDED).where(games.c.finished)
 _SETTLE = (
     pairs.update()
@@ -441,13 +443,14 @@ def _by_pair(rows: Iterable[Row[Any]]) -> dict[int, list[StoredEnding]]:
     """The rows of `_ENDED`."""
     ended: dict[int, list[StoredEnding]] = defaultdict(list)
     for row in rows:
-        ended[row.pair].append(StoredEnding(row.game, row.result, row.winner, row.termination))
+        ended[row.pair].append(StoredEnding(row.game, row.result, row.winner, row.termination, row.opening, row.moves))
     return ended
 
 
 def _pair_result(row: Row[Any], points: float | None, ended: list[StoredEnding], lost: LostReason | None) -> PairResult:
     met = meetings_of(row.first, row.second, ended)
-    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool, lost)
+    lines = tuple((one.opening, one.moves) for one in sorted(ended, key=lambda one: one.game))
+    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool, lost, lines)
 
 
 def _is_lost() -> ColumnElement[bool]:

@@ -209,6 +209,7 @@ class PairResult:
     meetings: tuple[PairScore, ...] = ()
     pool: int = 0
     lost: LostReason | None = None
+    lines: tuple[tuple[int, int], ...] = field(default=(), compare=False)  # digests: opening and moves of each game
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    text,
     true,
 )
 from sqlalchemy.schema import SchemaItem
@@ -218,6 +219,8 @@ games = _table(
     Column("ms1", ID, nullable=False, comment="Time that seat 1 used."),
     Column("ms2", ID, nullable=False, comment="Time that seat 2 used."),
     Column("suspect", Boolean, nullable=False, comment="Whether a clock ran out while the machine was overloaded."),
+    Column("opening", ID, nullable=False, server_default=text("0"), comment="Digest of the plies that no bot chose."),
+    Column("moves", ID, nullable=False, server_default=text("0"), comment="Digest of all moves and of the result."),
     Column("ended", String(WORD), nullable=False, comment="When."),
 )
 Index("games_pair", games.c.pair)
@@ -265,6 +268,24 @@ scores = _table(
     _count("gifts", "Wins because the other was at fault."),
     _count("void", "Finished without a result."),
 )
+
+lines = _table(
+    "lines",
+    "Games that count per pool, ordered pair of versions and opening, and whether all are the same. Derived.",
+    _pool(primary_key=True),
+    _version("first", "seat 1", primary_key=True),
+    _version("second", "seat 2", primary_key=True),
+    Column("opening", ID, primary_key=True, autoincrement=False, comment="games.opening"),
+    _count("wins", "Of `first`."),
+    _count("ties", "Drawn."),
+    _count("losses", "Of `first`."),
+    _count("least", "The least games.moves."),
+    _count("most", "The largest: the same one if the two repeat a single game."),
+)
+REPEATS = "least = most AND wins + ties + losses >= 3"
+Index("lines_repeated", lines.c.pool, sqlite_where=text(REPEATS)).ddl_if(dialect="sqlite")
+_LINES_REPEATED = DDL(f"CREATE INDEX lines_repeated ON lines (pool) WHERE {REPEATS}")  # type: ignore[no-untyped-call]
+event.listen(lines, "after_create", _LINES_REPEATED.execute_if(dialect="postgresql"))
 
 endings = _table(
     "endings",

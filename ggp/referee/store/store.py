@@ -20,7 +20,7 @@ from ggp.referee.store import entries, fronts, rescue
 from ggp.referee.store import games as played
 from ggp.referee.store.audit import Findings, Progress, rebuild
 from ggp.referee.store.bulk import execute_many
-from ggp.referee.store.counts import COLUMNS, SCORE_COLUMNS
+from ggp.referee.store.counts import COLUMNS, SCORE_COLUMNS, repeats_of
 from ggp.referee.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
 from ggp.referee.store.model import (
     GAMES,
@@ -495,6 +495,7 @@ class Store:
 
     meetings = _reading(played.meetings)
     meeting_counts = _reading(played.meeting_counts)
+    repeats = _reading(repeats_of)
     newest_of = _reading(played.newest_of)
     totals = _reading(totals)
     scores = _reading(score_counts)

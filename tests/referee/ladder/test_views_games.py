@@ -191,7 +191,7 @@ def test_standings_and_pair_agree_about_two_bots(tmp_path: Path, capsys: Capture
     assert bot_and_pair.run_pair(["new", "old", file]) == 0
     told = capsys.readouterr().out
     assert f"new is +{difference} ± {error} Elo from old" in told
-    by_pairs = re.search(r"Elo +(\S+) ± (\S+) \(95 %\), by pairs", told)
+    by_pairs = re.search(r"Elo +(\S+) ± (\S+) \(95 %\), logistic, by pairs", told)
     assert by_pairs is not None and float(by_pairs[1]) == pytest.approx(float(difference), abs=10)
 
 
