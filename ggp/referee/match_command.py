@@ -11,6 +11,7 @@ from datetime import timedelta
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 import click
 from rich.console import Console
@@ -50,7 +51,7 @@ from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.series import SeriesConfig, prepare
 from ggp.referee.play.setting import Setting, Timeouts
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
-from ggp.referee.sandbox.levels import NONE, Level, Sandbox
+from ggp.referee.sandbox.levels import APART, NONE, Cores, Level, Sandbox
 from ggp.referee.sandbox.machine import check_level
 from ggp.referee.terminal import can_redraw, clean, rich_console
 
@@ -130,6 +131,14 @@ class _MatchCommand(click.Command):
 )
 @click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
 @sandbox_option("each bot, and a foreign engine,")
+@click.option(
+    "--cores",
+    "share",
+    type=click.Choice(get_args(Cores)),
+    default=APART,
+    show_default=True,
+    help="Whether two strict bots run on different cores; then half as many matches are played at a time.",
+)
 @click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
@@ -174,6 +183,7 @@ def match(
     bot_words: tuple[str, ...],
     memory: int,
     sandbox: Level,
+    share: Cores,
     budget: tuple[str, ...],
     engine: str | None,
     record: Path | None,
@@ -199,7 +209,7 @@ def match(
         options, position = _read_position(place, name, options)
     openings, book = _read_openings(opening_words, name, options)
     named = distinct(*(read_bot(bot, human=True) for bot in bots))
-    confined = Sandbox(sandbox, private=(str(record.absolute()),) if record else ())
+    confined = Sandbox(sandbox, private=(str(record.absolute()),) if record else (), cores=share)
     if bot_words or wait is not None:
         named = _with_settings(named, bot_words, wait, confined)
     named = tuple(map(with_version, named))
@@ -241,7 +251,7 @@ def match(
         position=position,
     )
     jobs = jobs or (1 if verbose or by_hand else None)
-    jobs, cores = _places(setup, named, jobs) if bot_words else (jobs or len(available_cores()), 1)
+    jobs, cores = _places(setup, named, jobs, confined)
     if hypotheses and setup.games % 2:
         raise click.UsageError("--sprt: --games must be even, for the test is on pairs of games")
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
@@ -300,16 +310,20 @@ def _check_settings(bots: Sequence[BotSpec], budgets: Timeouts) -> None:
     check_bots("", bots, budgets)
 
 
-def _places(setup: SeriesConfig, bots: Sequence[BotSpec], jobs: int | None) -> tuple[int, int]:
+def _places(setup: SeriesConfig, bots: Sequence[BotSpec], jobs: int | None, confined: Sandbox) -> tuple[int, int]:
     """Matches at a time, and the cores of each. Raises ConfigError for settings that the series contradicts."""
-    from ggp.referee.ladder.bot_settings import check_move_limit, cores_of_match, places
+    sandboxes = [bot.sandbox or confined for bot in bots if bot.argv]
+    if not any(bot.ponder or bot.budget for bot in bots) and not any(sandbox.apart for sandbox in sandboxes):
+        return jobs or len(available_cores()), 1
+    from ggp.referee.ladder.bot_settings import apart, check_move_limit, cores_of_match, places
 
     for bot in bots:
         if any(name == "move" for name, _ in bot.budget):
             check_move_limit(f"bot {bot.name}", "budget", bot.control or setup.setting.control)
     ponders = [bot.name for bot in bots if bot.ponder]
     if not ponders or any(map(is_human, bots)):
-        return jobs or len(available_cores()), 1
+        jobs, cores = apart(sandboxes, jobs, setup.pin)
+        return jobs or len(available_cores()), cores
     cores = cores_of_match(bots)
     return places("", ponders[0], cores, jobs, setup.pin), cores
 

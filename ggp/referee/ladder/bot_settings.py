@@ -6,7 +6,7 @@ They are decoded into BotSettings, checked, and end in a BotSpec. Nothing is sta
 import os
 import re
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -20,11 +20,13 @@ from ggp.referee.play.clock import FORMS, ControlKind, TimeControl
 from ggp.referee.play.process import NO_SANDBOX, available_cores
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import (
+    APART,
     LEAST_MEMORY,
     MEMORY,
     NONE,
     PROCESSES,
     SCRATCH,
+    Cores,
     Level,
     Sandbox,
     SandboxError,
@@ -49,13 +51,22 @@ class SandboxTable(Table, frozen=True):
     memory: Annotated[int, Meta(ge=LEAST_MEMORY, le=1 << 30), key("MiB of memory at most.")] = MEMORY
     processes: Annotated[int, Meta(ge=1, le=1 << 20), key("Processes and threads at most.")] = PROCESSES
     scratch: Annotated[int, Meta(ge=1, le=1 << 20), key("MiB of its own folder for files, `$TMPDIR`.")] = SCRATCH
+    cores: Annotated[
+        Cores,
+        key(
+            "`apart`: two `strict` bots run on different cores, so half as many games are played at a time. `shared`: "
+            "they take turns on one. It has no effect on other levels, nor in a lobby."
+        ),
+    ] = APART
 
 
 def read_sandbox(file: str, values: Mapping[str, Any], private: Collection[str]) -> Sandbox:
     """The table `[sandbox]`. `private`: what no bot may read. Raises ConfigError."""
     said = decode(file, "sandbox", dict(values), SandboxTable)
     allow = _allow(file, "sandbox", said.allow, private)
-    return Sandbox(said.level, allow, said.memory, said.processes, said.scratch, private=tuple(private))
+    return Sandbox(
+        said.level, allow, said.memory, said.processes, said.scratch, private=tuple(private), cores=said.cores
+    )
 
 
 def _allow(file: str, at: str, words: Collection[str], private: Collection[str]) -> tuple[str, ...]:
@@ -250,6 +261,18 @@ def _with_options(file: str, at: str, spec: BotSpec, said: BotSettings) -> tuple
 def cores_of_match(bots: Collection[BotSpec]) -> int:
     """The cores that a match between any two of these bots needs at most."""
     return 1 + min(2, sum(bot.ponder for bot in bots))
+
+
+def apart(sandboxes: Iterable[Sandbox], jobs: int | None, pin: bool) -> tuple[int | None, int]:
+    """Return how many matches are played at a time, and the cores of each, where no bot ponders.
+
+    `jobs`: as it was asked for, None for as many as there is room for; then strict bots get two cores a match. Where
+    there are too few, for `jobs` or at all, the bots of a match share one.
+    """
+    here = len(available_cores())
+    if not pin or here < 2 * (jobs or 1) or not any(sandbox.apart for sandbox in sandboxes):
+        return jobs, 1
+    return jobs or here // 2, 2
 
 
 def places(file: str, bot: str, cores: int, jobs: int | None, pin: bool) -> int:

@@ -17,7 +17,7 @@ import click
 
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopting_orphans
-from ggp.referee.ladder.bot_settings import cores_of_match, places
+from ggp.referee.ladder.bot_settings import apart, cores_of_match, places
 from ggp.referee.ladder.builds import BotBuilds, built, sources_of
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.toml_file import ConfigError, dotted
@@ -82,7 +82,11 @@ class WorkerOptions(NamedTuple):
     def placed(self, ladder: Ladder) -> "WorkerOptions":
         """With the cores that bots of this ladder need who ponder. Raises ConfigError where there are too few."""
         if (cores := cores_of(ladder)) == 1:
-            return self
+            if self.cluster:
+                return self
+            confined = [bot.start.sandbox for bot in ladder.bots if bot.start.sandbox]
+            jobs, cores = apart(confined, self.jobs, self.pin)
+            return self._replace(jobs=jobs, cores=cores)
         ponders = next(bot.name for bot in ladder.bots if bot.start.ponder)
         if self.cluster:
             problem = "needs workers on this machine: leave --cluster out, or ponder"

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Event, Record
 from ggp.referee.play.bot_spec import BotSpec, HostBusy, is_human, knowing
 from ggp.referee.play.diagnosis import Notify, notice
@@ -15,6 +16,7 @@ from ggp.referee.play.match import Match, play_match
 from ggp.referee.play.openings import BookError, Opening
 from ggp.referee.play.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
 from ggp.referee.play.player import Player, start_bot
+from ggp.referee.play.process import sandbox_of
 from ggp.referee.play.record_file import RecordWriter, SideFile
 from ggp.referee.play.series import GameResult, SeriesConfig, draw_opening, play_opening, seats
 
@@ -132,7 +134,7 @@ class MatchRunner:
         try:
             engine = await self._engine(setup)
             opening = before.start.opening if before else await self._opening_of(engine, setup, number // 2, chosen)
-            await self._part(order)
+            await self._part(order, setup)
             first, second = await self._sit(order[0], setup), await self._sit(order[1], setup)
             judge = None
             if judging is not None:
@@ -201,8 +203,14 @@ class MatchRunner:
         if engine := self._engines.pop(setup.engine, None):
             await engine.peer.stop(kill=True)
 
-    async def _part(self, order: list[BotSpec]) -> None:
-        """Give each of these bots that ponders a core of its own; one that has to move is started again."""
+    async def _part(self, order: list[BotSpec], setup: SeriesConfig) -> None:
+        """Give each of these bots that ponders a core of its own, and put two strict bots on different cores.
+
+        One that has to move is started again.
+        """
+        if self._spare and not any(bot.ponder for bot in order):
+            await self._part_strict(order, setup)
+            return
         taken = list[int]()
         for bot in order:
             if bot.ponder and self._spare:
@@ -210,6 +218,15 @@ class MatchRunner:
                     await self._dismiss(bot, kill=False)
                     self._core[bot] = next((core for core in self._spare if core not in taken), self._spare[-1])
                 taken.append(self._core[bot])
+
+    async def _part_strict(self, order: list[BotSpec], setup: SeriesConfig) -> None:
+        first, second = order
+        if not (first.argv and second.argv) or (first in self._core) != (second in self._core):
+            return
+        if all(sandbox_of(bot, PeerRole.BOT, setup.extras).apart for bot in order):
+            await self._dismiss(second, kill=False)
+            if self._core.pop(second, None) is None:
+                self._core[second] = self._spare[0]
 
     async def _sit(self, bot: BotSpec, setup: SeriesConfig) -> Player:
         """The bot, started if it does not run, and moved to the end of the order of use. Raises CannotStart."""

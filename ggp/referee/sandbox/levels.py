@@ -8,6 +8,8 @@ from typing import Literal
 from ggp.protocol.errors import Problem
 
 Level = Literal["none", "default", "strict"]
+Cores = Literal["apart", "shared"]
+APART: Cores = "apart"
 LEVELS: tuple[Level, Level, Level] = ("none", "default", "strict")
 NONE, DEFAULT, STRICT = LEVELS
 PROPERTIES = ("files", "network", "other processes", "process count", "memory", "disk", "idle turn", "clean end")
@@ -29,7 +31,8 @@ class Sandbox:
     """What is asked for one program. The limits are of real memory and a folder in MiB, and of processes and threads.
 
     `files`: what it may read beside the system's and what `allow` names: its program, its script and their folder.
-    `private`: what it never reads, though it may lie in such a folder: the store, the record, keys.
+    `private`: what it never reads, though it may lie in such a folder: the store, the record, keys. `cores`: whether
+    two strict bots run on different cores, where the machine has enough.
     """
 
     level: Level = NONE
@@ -39,6 +42,12 @@ class Sandbox:
     scratch: int = SCRATCH
     files: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    cores: Cores = APART
+
+    @property
+    def apart(self) -> bool:
+        """Whether it is to run on another core than an opponent for which this is true, too."""
+        return self.level == STRICT and self.cores == APART
 
     @property
     def readable(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """What interrupts take from the side to move: how it is measured, who is credited, and whose fault it is."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -10,11 +11,14 @@ import pytest
 from ggp.protocol.records import MatchEnded
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.pipe import SLOW_WRITE, Pipe
+from ggp.referee.ladder.bot_settings import apart
 from ggp.referee.play import stolen_time
 from ggp.referee.play.interference import InterferenceTable, Losses
+from ggp.referee.play.match_runner import MatchRunner
 from ggp.referee.play.process import Process
 from ggp.referee.play.series import GameResult, SeriesTally
 from ggp.referee.play.stolen_time import LONG_FIRST_WAIT, STEP, TurnWatch
+from ggp.referee.sandbox.levels import Sandbox
 from tests.support.series import make_setup, play, script
 
 BOT = """
@@ -31,7 +35,7 @@ while True:
 
 
 @dataclass
-class Machine:
+class SlowWakeUps:
     """A clock, a run queue, and interrupts that hold up wake-ups."""
 
     now: float = 100.0
@@ -47,14 +51,14 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    made = Machine()
+def machine(monkeypatch: pytest.MonkeyPatch) -> SlowWakeUps:
+    made = SlowWakeUps()
     monkeypatch.setattr("ggp.referee.play.stolen_time.time.monotonic", lambda: made.now)
     monkeypatch.setattr(stolen_time, "run_delay_ns", lambda: made.delay)
     return made
 
 
-def test_a_wake_up_that_comes_late_tells_what_interrupts_took(machine: Machine) -> None:
+def test_a_wake_up_that_comes_late_tells_what_interrupts_took(machine: SlowWakeUps) -> None:
     watch = TurnWatch(machine.output)
     watch.begin(1.0)
     machine.interrupts = [0.00005, 0.3]
@@ -64,7 +68,7 @@ def test_a_wake_up_that_comes_late_tells_what_interrupts_took(machine: Machine) 
     assert watch.taken == 0.0
 
 
-def test_the_time_in_the_run_queue_is_not_taken_for_it(machine: Machine) -> None:
+def test_the_time_in_the_run_queue_is_not_taken_for_it(machine: SlowWakeUps) -> None:
     watch = TurnWatch(machine.output)
     watch.begin(1.0)
     machine.queues = [0.02] * 50
@@ -72,7 +76,7 @@ def test_the_time_in_the_run_queue_is_not_taken_for_it(machine: Machine) -> None
     assert watch.taken == 0.0
 
 
-def test_late_wake_ups_stand_for_the_time_between_them(machine: Machine) -> None:
+def test_late_wake_ups_stand_for_the_time_between_them(machine: SlowWakeUps) -> None:
     """Of interrupts that take a fifth of the core, 2 ms each, the wake-ups meet a fifth, halfway."""
     watch = TurnWatch(machine.output)
     watch.begin(1.0)
@@ -82,7 +86,7 @@ def test_late_wake_ups_stand_for_the_time_between_them(machine: Machine) -> None
     assert watch.taken == pytest.approx((machine.now - began) / 5, rel=0.25)
 
 
-def test_an_answer_that_came_long_after_the_first_wait_was_held_up(machine: Machine) -> None:
+def test_an_answer_that_came_long_after_the_first_wait_was_held_up(machine: SlowWakeUps) -> None:
     watch = TurnWatch(machine.output)
     watch.begin(1.0)
     watch.first_wait_over(LONG_FIRST_WAIT + 0.2)
@@ -230,3 +234,55 @@ def test_a_referee_that_waits_for_its_core_is_not_the_reader(
     for _ in range(3):
         run_blocking(transport.write(b"genmove b\n"))
         assert transport.take_reader_cost() == 0.0
+
+
+# -- two strict bots on different cores
+
+COUNTING = """
+while True:
+    words = ask().split()
+    if words[0] == 'list_commands': say('ggp-new play genmove name version quit')
+    elif words[0] == 'genmove':
+        print('core', *os.sched_getaffinity(0), file=sys.stderr, flush=True)
+        say('pass', '?')
+    elif words[0] == 'quit': say(); sys.exit()
+    else: say()
+"""
+
+
+def pinned(cores: str, level: str = "strict") -> list[str]:
+    """The cores that the bots of two games say they may run on, in their order, each once."""
+    sandbox = Sandbox(level, cores=cores)  # type: ignore[arg-type]
+    bots = [replace(script(COUNTING, name), sandbox=sandbox) for name in ("one", "two")]
+    setup = make_setup("yugo,size=3", *bots)
+    kept: list[bytes] = []
+    before = os.sched_getaffinity(0)
+    first, second = min(before), max(before)
+    os.sched_setaffinity(0, {first})
+    runner = MatchRunner(lambda record, result: kept.append(record), spare=[second])
+    try:
+        for number in (0, 1):
+            run_blocking(runner.play(setup, number))
+    finally:
+        run_blocking(runner.close())
+        os.sched_setaffinity(0, before)
+    return [said.decode() for record in kept for said in re.findall(rb"core [0-9 ]+", record)]
+
+
+@pytest.mark.needs("strict")
+def test_two_strict_bots_run_on_different_cores_if_they_are_to() -> None:
+    two = min(2, len(os.sched_getaffinity(0)))
+    assert len({*pinned("apart")}) == two, "each game is lost by its first seat, which the bots take in turn"
+    assert len({*pinned("shared")}) == len({*pinned("apart", "default")}) == 1
+
+
+def test_two_cores_for_each_match_need_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.referee.ladder.bot_settings.available_cores", lambda: [0, 1, 2, 3, 4])
+    strict, share, default = Sandbox("strict"), Sandbox("strict", cores="shared"), Sandbox("default")
+    assert apart([strict, default], None, True) == (2, 2)
+    assert apart([strict], 2, True) == (2, 2)
+    assert apart([strict], 3, True) == (3, 1), "more matches were asked for than there are pairs of cores"
+    assert apart([strict], None, False) == (None, 1)
+    assert apart([share, default], None, True) == (None, 1)
+    monkeypatch.setattr("ggp.referee.ladder.bot_settings.available_cores", lambda: [0])
+    assert apart([strict], None, True) == (None, 1)
