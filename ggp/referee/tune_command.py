@@ -1,6 +1,7 @@
 """`ggp tune TUNE.toml`: plays a tune as a ladder is played, and shows the values that it found."""
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 
 import click
 
+from ggp.protocol.local_time import LOCAL
 from ggp.protocol.printed import json_text
 from ggp.protocol.safe_files import replace_file
 from ggp.referee.cli import HELP, run_command
@@ -88,7 +90,7 @@ def tune(
     quiet: bool,
 ) -> int:
     """Tune the parameters of a bot by games of pairs of values (SPSA), and test what was found against the start."""
-    limits = read_limits(games, until, datetime.now().astimezone())
+    limits = read_limits(games, until, datetime.now(LOCAL), time.monotonic())
     if read_ladder(file).template is None:
         raise ConfigError(str(file), "format.kind", 'is not tune: write kind = "tune", or use ggp ladder run')
     progress = Progress("")

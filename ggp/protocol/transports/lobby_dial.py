@@ -289,7 +289,9 @@ class Dial:
             if self._leaving:
                 self.send(self._leaving)
         elif event["event"] == _REFUSED and event["value"] == _BUSY:
-            self._fail("the lobby asks for patience: it has trouble, or this key comes too often")
+            self._fail(
+                "the lobby does not let this key in now: it has trouble, or the key comes too often or has expired"
+            )
         else:
             self._last_words()
             if event["event"] == _REFUSED and (pair := self._lobby.pair):

@@ -1,7 +1,6 @@
 """`ggp referee [LADDER.toml]` and `ggp ladder run`: reads the command line and runs the referee."""
 
 import contextlib
-import math
 import os
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ggp.protocol.local_time import LOCAL
 from ggp.protocol.printed import json_text
 from ggp.referee.cli import HELP, make_folder, run_command
 from ggp.referee.ladder.progress import FORMS, Progress, StopConditions, read_limits
@@ -128,7 +128,7 @@ def referee(
         if games or until or cluster:
             raise click.UsageError("--games, --until and --cluster are of a ladder: name its file")
         return _play_alone(workers, addresses)
-    limits = read_limits(games, until, datetime.now().astimezone())
+    limits = read_limits(games, until, datetime.now(LOCAL), time.monotonic())
     screen = contextlib.nullcontext(lambda progress: None)  # clients ask for the progress
     progress = play_ladder(NAME, file, limits, workers, screen, controlled(NAME, addresses))
     if progress.failed:
@@ -190,7 +190,7 @@ def run(
     quiet: bool,
 ) -> int:
     """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
-    limits = read_limits(games, until, datetime.now().astimezone())
+    limits = read_limits(games, until, datetime.now(LOCAL), time.monotonic())
     workers = WorkerOptions(cluster, jobs, keep, pin, make_folder("--log-stderr", log_stderr))
     screen = run_screen(quiet or as_object, limits)
     progress = play_ladder(RUN_NAME, file, limits, workers, screen, _control(control))
@@ -213,8 +213,8 @@ def run_screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progre
 
     err = rich_console(stderr=True)
     if quiet or not can_redraw(sys.stderr):
-        left = math.inf if limits.at is None else limits.at - time.time()
-        every = max(1.0, min(MINUTE, left / 5))  # a short run says something, too
+        left = limits.seconds_left(time.time(), time.monotonic())
+        every = MINUTE if left is None else max(1.0, min(MINUTE, left / 5))  # a short run says something, too
         yield LogLines(lambda line: click.echo(line, err=True), every).update
         return
     with LiveTable(err, time.monotonic) as table:

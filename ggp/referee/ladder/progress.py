@@ -73,20 +73,43 @@ class LimitError(Problem, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StopConditions:
-    """`games` that the ladder shall hold in all; `at`: POSIX time at which nothing more begins; `se`: Elo that no
-    bot's standard error exceeds. None: without."""
+    """When a run begins nothing more; None: without such a limit.
+
+    `games`: how many the pools of the ladder shall hold; `at`: a POSIX time; `deadline`: a time of CLOCK_MONOTONIC, by
+    which durations are measured, because the wall clock may be set meanwhile; `se`: Elo that no bot's standard error
+    exceeds.
+    """
 
     games: int | None = None
     at: float | None = None
+    deadline: float | None = None
     se: float | None = None
 
+    def seconds_left(self, wall: float, monotonic: float) -> float | None:
+        """Return the seconds until `at` or `deadline` at this moment of both clocks, None without either."""
+        if self.deadline is not None:
+            return self.deadline - monotonic
+        return None if self.at is None else self.at - wall
 
-def read_limits(games: int | None, until: str | None, now: datetime) -> StopConditions:
-    """The limits that --games and --until say. Raises LimitError."""
+
+def read_limits(games: int | None, until: str | None, now: datetime, monotonic: float) -> StopConditions:
+    """Return the limits that --games and --until say.
+
+    Args:
+        games: The value of --games.
+        until: The value of --until.
+        now: The time, in the zone in which times without a zone are meant: LOCAL.
+        monotonic: The same moment by CLOCK_MONOTONIC, in seconds.
+
+    Raises:
+        LimitError: `until` is no limit, or a time that has passed.
+    """
     if until is None:
         return StopConditions(games)
     if until.startswith("se="):
         return StopConditions(games, se=_elo(until))
+    if duration := re.fullmatch(r"(\d{1,5}(?:\.\d+)?)([smhd])", until):
+        return StopConditions(games, deadline=monotonic + float(duration[1]) * _UNITS[duration[2]])
     return StopConditions(games, at=_moment(until, now).timestamp())
 
 
@@ -101,17 +124,18 @@ def _elo(text: str) -> float:
 
 
 def _moment(text: str, now: datetime) -> datetime:
-    if duration := re.fullmatch(r"(\d{1,5}(?:\.\d+)?)([smhd])", text):
-        return now + timedelta(seconds=float(duration[1]) * _UNITS[duration[2]])
     try:
         if re.fullmatch(r"\d{1,2}:\d{2}", text):
             hour, minute = (int(part) for part in text.split(":"))
-            at = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
-            return at if at > now else at + timedelta(days=1)
+            # The day and the hour are those of the wall clock; the zone then says when that is, as a night of daylight
+            # saving time has 23 or 25 hours.
+            at = now.replace(hour=hour, minute=minute, second=0, microsecond=0, fold=0)
+            later = (at, at.replace(fold=1), at + timedelta(days=1))
+            return next(moment for moment in later if moment.timestamp() > now.timestamp())
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
-        too_late = at <= now
-    except ValueError:
+        too_late = at.timestamp() <= now.timestamp()
+    except (ValueError, OverflowError):
         raise LimitError(f"--until {text}: write {FORMS}") from None
     if too_late:
         raise LimitError(f"--until {text} has passed: write a time to come", code="time-passed")

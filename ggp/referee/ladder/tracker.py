@@ -155,8 +155,8 @@ class ProgressTracker:
         progress.left = None
         if progress.target is not None and progress.rate > 0:
             progress.left = max(0, progress.target - progress.stored) / progress.rate
-        if self._limits.at is not None:
-            progress.left = max(0.0, self._limits.at - time.time())
+        if (seconds := self._limits.seconds_left(time.time(), now)) is not None:
+            progress.left = max(0.0, seconds)
 
     def _tuned(self, contests: Mapping[int, PoolSchedule]) -> None:
         """How a tune stands, and how long its iterations will take; how many games a test takes is not known."""
@@ -209,7 +209,8 @@ class ProgressTracker:
     def _judge_limits(self) -> None:
         """Whether it is time to begin nothing more."""
         limits = self._limits
-        if limits.at is not None and time.time() >= limits.at:
+        seconds = limits.seconds_left(time.time(), time.monotonic())
+        if seconds is not None and seconds <= 0:
             self.enough, self.late = "the time of --until is over", True
         if limits.se is not None and all(errors and max(errors) <= limits.se for errors in self._errors.values()):
             self.enough = f"no standard error is above {limits.se:g} Elo"

@@ -82,7 +82,9 @@ class Authenticator:
         self._registry.refresh()
         found = self._registry.find(key)
         if isinstance(found, Refusal):
-            return self._refuse(where, key, found)
+            refused = self._refuse(where, key, found)
+            # Expiry is judged by this machine's clock, which may be wrong, so the client is told to try again later.
+            return (b"500", b"Key expired", b"") if found is Refusal.EXPIRED else refused
         if not self._buckets.try_consume(key, now):  # a loop of reconnects must not occupy the I/O thread
             self._refuse(where, key, "too many handshakes")
             return b"500", b"Too many handshakes", b""  # 300 leaves the connection open for its time
@@ -275,7 +277,9 @@ class KeyAuth(Admission):
     def _entry(self, key: str) -> KeyEntry:
         entry = self._registry.find(key)
         if isinstance(entry, Refusal):
-            raise NotAdmitted("key", f"{entry}: ask the operator of this lobby", lasting=True)
+            # The clock of this machine may be wrong, and be set right: a bot with an expired key may come again.
+            lasting = entry is not Refusal.EXPIRED
+            raise NotAdmitted("key", f"{entry}: ask the operator of this lobby", lasting=lasting)
         return entry
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:

@@ -118,6 +118,27 @@ HOUR = 3600.0  # seconds
 _MOST_PAIRS = 100_000  # pairs of owners that are remembered
 
 
+CLOCK_JUMP = 60.0  # seconds
+
+
+class ClockWatch:
+    """Notices when the wall clock is set: keys expire by it, records are dated by it, durations are not measured by it.
+
+    Args of all methods: the same moment by the wall clock and by CLOCK_MONOTONIC, in seconds.
+    """
+
+    def __init__(self, wall: float, monotonic: float) -> None:
+        self._apart = wall - monotonic
+
+    def jump(self, wall: float, monotonic: float) -> float:
+        """Return by how many seconds the wall clock was set since the last jump, 0 while it is less than a minute."""
+        by = wall - monotonic - self._apart
+        if abs(by) < CLOCK_JUMP:
+            return 0.0
+        self._apart += by
+        return by
+
+
 class Frequency:
     """Limits the pairs that the same two owners play to `most` an hour."""
 

@@ -16,6 +16,7 @@ from ggp.referee.lobby.challenges import Challenges, LobbyCommands, Terms, Unrat
 from ggp.referee.lobby.engine_pool import Engines
 from ggp.referee.lobby.fronts import Front
 from ggp.referee.lobby.game import LeftOver, Live, Room, RunningPairs
+from ggp.referee.lobby.limits import ClockWatch
 from ggp.referee.lobby.log import EventLog, Metric, label
 from ggp.referee.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Registration
 from ggp.referee.lobby.open_pairs import OpenPairs, StoreWriter
@@ -171,8 +172,12 @@ class LobbyServer:
     async def _pair_until_stopped(self) -> None:
         """Pair idle bots until `stop`. A round that fails is logged."""
         beat = time.monotonic()
+        clocks = ClockWatch(time.time(), beat)
         while not self._stopping.is_set():
             pause = self._plan.pairing
+            if jump := clocks.jump(time.time(), time.monotonic()):
+                set_to = f"the clock of this machine was set {'forward' if jump > 0 else 'back'}"
+                self._event_log.log("clock", "jumped", seconds=round(jump), reason=f"{set_to}: keys expire by it")
             try:
                 await self._pair()
                 if time.monotonic() - beat > _BEAT:

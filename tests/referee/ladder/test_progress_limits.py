@@ -1,16 +1,19 @@
 """When a run of a ladder ends: what --games and --until mean."""
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ggp.referee.ladder.progress import GameQuota, LimitError, PoolTurns, read_limits
+from ggp.protocol.local_time import LOCAL
+from ggp.referee.ladder.progress import GameQuota, LimitError, PoolTurns, StopConditions, read_limits
 from ggp.referee.store.model import LostReason, Pair, PairResult, PairScore, PoolGames
 from tests.support.codes import raises
 
 NOW = datetime(2026, 11, 21, 17, 30, tzinfo=UTC)
+CLOCK = 5000.0  # of CLOCK_MONOTONIC
 
 
 @pytest.mark.parametrize(
@@ -19,10 +22,6 @@ NOW = datetime(2026, 11, 21, 17, 30, tzinfo=UTC)
         ("18:00", timedelta(minutes=30)),
         ("17:30", timedelta(days=1)),  # it is that time now: the next one is meant
         ("9:05", timedelta(hours=15, minutes=35)),
-        ("90s", timedelta(seconds=90)),
-        ("1.5h", timedelta(minutes=90)),
-        ("2d", timedelta(days=2)),
-        ("99999d", timedelta(days=99999)),
         ("2026-11-22T17:30", timedelta(days=1)),
         ("2026-11-21T18:30+01:00", timedelta(0)),
         ("2026-11-21T18:31+01:00", timedelta(minutes=1)),
@@ -31,20 +30,76 @@ NOW = datetime(2026, 11, 21, 17, 30, tzinfo=UTC)
 def test_a_moment(text: str, after: timedelta) -> None:
     if not after:
         with raises(LimitError, "time-passed"):
-            read_limits(None, text, NOW)
+            read_limits(None, text, NOW, CLOCK)
         return
-    assert read_limits(None, text, NOW).at == (NOW + after).timestamp()
+    assert read_limits(None, text, NOW, CLOCK).at == (NOW + after).timestamp()
 
 
 def test_no_limit_and_games() -> None:
-    limits = read_limits(None, None, NOW)
+    limits = read_limits(None, None, NOW, CLOCK)
     assert (limits.games, limits.at, limits.se) == (None, None, None)
-    both = read_limits(100, "90s", NOW)
-    assert both.games == 100 and both.at == NOW.timestamp() + 90
+    both = read_limits(100, "90s", NOW, CLOCK)
+    assert both.games == 100 and both.deadline == CLOCK + 90
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("1.5h", 5400), ("2d", 2 * 86400), ("99999d", 99999 * 86400), ("0s", 0)]
+)
+def test_a_duration_is_measured_by_the_monotonic_clock(text: str, seconds: float) -> None:
+    """A wall clock that jumps by a day, or back, changes nothing."""
+    limits = read_limits(None, text, NOW, CLOCK)
+    assert limits.at is None
+    for wall in (NOW.timestamp() + 86400, 0.0):
+        assert limits.seconds_left(wall, CLOCK + 1) == seconds - 1
+
+
+def test_a_time_of_day_is_measured_by_the_wall_clock() -> None:
+    limits = read_limits(None, "18:00", NOW, CLOCK)
+    assert limits.seconds_left(NOW.timestamp() + 60, CLOCK) == 1740
+    assert StopConditions(5).seconds_left(0, 0) is None
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The local zone has summer time from 29 March, 2:00, to 25 October 2026, 3:00."""
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("evening", "until", "hours"),
+    [
+        ("2026-10-24T22:00", "06:00", 9),  # the night has an hour more
+        ("2026-10-24T22:00", "2026-10-25T06:00", 9),
+        ("2026-03-28T22:00", "06:00", 7),  # the night has an hour less
+        ("2026-03-28T22:00", "2026-03-29T06:00", 7),
+        ("2026-03-27T22:00", "06:00", 8),
+        ("2026-10-24T22:00", "2026-10-25T06:00+02:00", 8),  # a zone that is written is meant
+    ],
+)
+@pytest.mark.usefixtures("berlin")
+def test_a_time_without_a_zone_is_local_also_in_a_night_of_daylight_saving(
+    evening: str, until: str, hours: int
+) -> None:
+    now = datetime.fromtimestamp(datetime.fromisoformat(evening).timestamp(), LOCAL)
+    assert f"{now:%Y-%m-%dT%H:%M}" == evening
+    limits = read_limits(None, until, now, CLOCK)
+    assert limits.seconds_left(now.timestamp(), CLOCK) == hours * 3600
+
+
+@pytest.mark.usefixtures("berlin")
+def test_an_hour_that_comes_twice_is_the_next_one() -> None:
+    second = datetime.fromtimestamp(1792890000, UTC)  # 2026-10-25 01:00 UTC, the second 02:00 in Berlin
+    assert second.astimezone(LOCAL).strftime("%H:%M %Z") == "02:00 CET"
+    limits = read_limits(None, "02:30", second.astimezone(LOCAL), CLOCK)
+    assert limits.seconds_left(second.timestamp(), CLOCK) == 1800
 
 
 def test_a_standard_error() -> None:
-    assert read_limits(7, "se=12.5", NOW).se == 12.5
+    assert read_limits(7, "se=12.5", NOW, CLOCK).se == 12.5
 
 
 @pytest.mark.parametrize(
@@ -52,13 +107,13 @@ def test_a_standard_error() -> None:
 )
 def test_what_is_no_moment_names_the_forms(text: str) -> None:
     with raises(LimitError, "bad-limit"):
-        read_limits(None, text, NOW)
+        read_limits(None, text, NOW, CLOCK)
 
 
 @pytest.mark.parametrize("text", ["se=", "se=0", "se=-3", "se=nan", "se=inf", "se=2000", "se=ten"])
 def test_what_is_no_standard_error(text: str) -> None:
     with raises(LimitError, "bad-limit"):
-        read_limits(None, text, NOW)
+        read_limits(None, text, NOW, CLOCK)
 
 
 # -- how many games a run may begin ----------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 import zmq
+from msgspec import structs
 from zmq.utils import z85
 from zmq.utils.monitor import recv_monitor_message
 
@@ -180,6 +182,16 @@ def request(pair: KeyPair = ALICE, **changes: bytes) -> list[bytes]:
 @pytest.fixture
 def authenticator(path: Path) -> Authenticator:
     return Authenticator(KeyRegistry(path))
+
+
+def test_a_client_with_an_expired_key_is_told_to_try_again(path: Path) -> None:
+    """The lobby's clock may be wrong: clients take 500 for trouble that passes, 400 for a refusal that stays."""
+    book = keys.read(path)
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    expired = tuple(structs.replace(entry, expires=when) for entry in book.keys)
+    path.write_bytes(msgspec.json.encode(structs.replace(book, keys=expired)))
+    answer = Authenticator(KeyRegistry(path)).answer(request(), 0)
+    assert answer is not None and answer[2:5] == [b"500", b"Key expired", b""]
 
 
 def test_the_answer_has_the_form_of_the_rfc(authenticator: Authenticator) -> None:

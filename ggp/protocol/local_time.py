@@ -1,0 +1,26 @@
+"""The time zone of this machine, for times that people write without one."""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+
+
+class _LocalZone(tzinfo):
+    """The rules of the local zone at any date, unlike the fixed offset of `datetime.now().astimezone()`."""
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, dt: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, dt: datetime) -> datetime:
+        aware = dt.replace(tzinfo=UTC).astimezone()
+        local = aware.replace(tzinfo=self)
+        # When clocks are set back, an hour comes twice: `fold` tells the second one.
+        return local if local.utcoffset() == aware.utcoffset() else local.replace(fold=1)
+
+
+LOCAL: tzinfo = _LocalZone()
+"""The local zone: `datetime.now(LOCAL)`."""
