@@ -536,6 +536,18 @@ def check_listen(url: str) -> None:
         raise AddressError(f"cannot listen at {url}: write tcp://ADDRESS:PORT")
 
 
+def is_wildcard(url: str) -> bool:
+    """Return whether `url`, which check_listen accepts, means every address of this machine: no bot can dial it."""
+    parts = _LISTEN.fullmatch(url)
+    if parts is None:
+        return False
+    host = parts[1].strip("[]")
+    try:
+        return host == "*" or ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
 def is_loopback(url: str) -> bool:
     """Whether `url`, which check_url accepts, is on this machine."""
     parts = _LISTEN.fullmatch(url)

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field, structs
 
 from ggp.protocol.errors import AddressError
 from ggp.protocol.lobby_wire import printable
-from ggp.protocol.transports.zmq import check_listen, check_local, check_url, is_loopback
+from ggp.protocol.transports.zmq import check_listen, check_local, check_url, is_loopback, is_wildcard
 from ggp.referee.ladder.bot_settings import SandboxTable
 from ggp.referee.ladder.config import BotTable, PoolTable, Tables, TopTable, without_format
 from ggp.referee.ladder.toml_file import ConfigError, Table, Text, decode, dotted, key, read_toml
@@ -55,6 +55,14 @@ class LobbyTable(Table, frozen=True):
     """`[lobby]`."""
 
     listen: Annotated[Text, key("Where bots dial in: `tcp://ADDRESS:PORT`.")] = "tcp://127.0.0.1:7711"
+    address: Annotated[
+        str,
+        key(
+            "The address that bots dial, as *Take part* shows it: `tcp://HOST:PORT`. Needed if `listen` is a wildcard, "
+            "as `tcp://0.0.0.0:7711`, or behind NAT.",
+            "that of `listen`",
+        ),
+    ] = ""
     keys: Annotated[
         bool, key("Whether bots must authenticate with a key. Without keys only loopback addresses are accepted.")
     ] = True
@@ -164,7 +172,15 @@ class LobbyFile:
     watch_keys: bool
     web: WebTable | None
     front: str = ""  # the name of the front that this process is, "" where the lobby is one process
-    address: str = ""  # of that front, as bots know it
+    address: str = ""  # of that front, or of the lobby, as bots know it
+
+    @property
+    def warning(self) -> str:
+        """What the operator should know at the start, "" for nothing."""
+        if self.address or not is_wildcard(self.listen):
+            return ""
+        at = f"{_named(self.front)}.address"
+        return f"{at}: bots cannot dial {self.listen}: write the address that they dial, as tcp://HOST:PORT"
 
 
 def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None, front: str = "") -> LobbyFile:
@@ -194,6 +210,11 @@ def lobby_of(
         (check_listen if keys else check_local)(listen)
     except AddressError as error:
         raise ConfigError(file, f"{_named(front)}.listen", str(error)) from None
+    try:
+        if table.address:
+            check_url(table.address)
+    except AddressError as error:
+        raise ConfigError(file, "lobby.address", str(error)) from None
     watch = "" if table.watch == NOWHERE else table.watch
     try:
         if watch:
@@ -213,8 +234,16 @@ def lobby_of(
         watch_keys=watch != "" and not is_loopback(watch),
         web=None if top.web is None else decode(file, "web", top.web, WebTable),
         front=front,
-        address=its.address if its else "",
+        address=its.address if its else table.address,
     )
+
+
+def dialled_address(table: LobbyTable, fronts: Sequence[FrontTable] = ()) -> str:
+    """Return the address that bots dial, several with commas between if there are fronts; "" if none is known."""
+    if table.address:
+        return table.address
+    known = [one.address or one.listen for one in fronts] or [table.listen]
+    return ",".join(url for url in known if not is_wildcard(url))
 
 
 def _front(file: str, top: LobbyTopTable, table: LobbyTable, name: str) -> FrontTable | None:

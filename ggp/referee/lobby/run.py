@@ -77,7 +77,7 @@ def run_lobby(
     admission = _admission(settings, local, event_log)
     check_programs(settings.ladder)
     ladder, warnings = prepare_pools(settings.ladder)
-    for warning in warnings:
+    for warning in filter(None, [settings.warning, *warnings]):
         click.echo(f"ggp serve: {warning}", err=True)
     _make_room()
     file = Path(ladder.path)

@@ -16,7 +16,7 @@ from ggp.protocol.records import Record
 from ggp.referee.ladder.jobs import pool_in
 from ggp.referee.ladder.queries import format_of, read_one
 from ggp.referee.ladder.source import Trouble, store_url
-from ggp.referee.ladder.toml_file import ConfigError, decode, read_toml
+from ggp.referee.ladder.toml_file import ConfigError, decode, dotted, read_toml
 from ggp.referee.records import LiveHead, LiveMatches, head, interrupted, live_base
 from ggp.referee.store.model import StoreError
 from ggp.referee.store.store import Store
@@ -53,7 +53,7 @@ class Delay(NamedTuple):
 
 
 class LobbyTerms(NamedTuple):
-    """Where bots dial in, whether they need keys, and the server's public key if it is known."""
+    """Where bots dial in, "" if that is not known, whether they need keys, and the server's public key if known."""
 
     address: str
     keys: bool
@@ -63,22 +63,23 @@ class LobbyTerms(NamedTuple):
 def lobby_terms(word: str) -> LobbyTerms | None:
     """What a lobby's file says; None for a ladder."""
     try:
-        values = read_toml(Path(word)).get("lobby") if word.endswith(".toml") else None
+        file = read_toml(Path(word)) if word.endswith(".toml") else {}
     except ConfigError:
         return None
-    if values is None:
+    if (values := file.get("lobby")) is None:
         return None
     from ggp.protocol.transports.keys import (  # these load ZeroMQ, which a ladder does not need
         KeyFileError,
         read_public,
     )
-    from ggp.referee.lobby.config import LobbyTable
+    from ggp.referee.lobby.config import FrontTable, LobbyTable, dialled_address
 
     table = decode(word, "lobby", values, LobbyTable)
+    fronts = [decode(word, dotted("front", name), said, FrontTable) for name, said in file.get("front", {}).items()]
     public = ""
     with contextlib.suppress(KeyFileError, OSError):
         public = read_public(str(Path(word).absolute().parent / table.server_key))
-    return LobbyTerms(table.listen, table.keys, public)
+    return LobbyTerms(dialled_address(table, fronts), table.keys, public)
 
 
 def place_of(word: str) -> str:

@@ -156,3 +156,31 @@ def test_only_rated_matches_are_held_back(filled: Filled) -> None:
             assert found is not None and len(found.record.plies) == len(plies) - (1 if one.rated else 0)
             assert [head.ply for head in site.playing()] == [len(found.record.plies)]
     site.close()
+
+
+@pytest.mark.parametrize(
+    ("lobby", "shown"),
+    [
+        ('listen = "tcp://0.0.0.0:7711"\naddress = "tcp://club.example:7711"', "tcp://club.example:7711"),
+        ('listen = "tcp://0.0.0.0:7711"', "tcp://HOST:PORT"),
+        ('listen = "tcp://*:7711"', "tcp://HOST:PORT"),
+        ('listen = "tcp://[::]:7711"', "tcp://HOST:PORT"),
+        ('listen = "tcp://127.0.0.1:7711"', "tcp://127.0.0.1:7711"),
+        (
+            'listen = "tcp://127.0.0.1:7711"\n[front.a]\nlisten = "tcp://0.0.0.0:1"\naddress = "tcp://a.example:1"\n'
+            '[front.b]\nlisten = "tcp://192.0.2.7:2"\n[front.c]\nlisten = "tcp://0.0.0.0:3"',
+            "tcp://a.example:1,tcp://192.0.2.7:2",
+        ),
+    ],
+)
+def test_how_to_take_part_names_an_address_that_can_be_dialled(
+    filled: Filled, tmp_path: Path, lobby: str, shown: str
+) -> None:
+    file = tmp_path / "club.toml"
+    file.write_text(f"{TEST_FILE}\n[lobby]\n{lobby}\n", encoding="utf-8")
+    boards = BoardPool(read_engine("/bin/false"), processes=1)
+    site = Site(str(file), "club")
+    text = page(make_app(site, boards, Follower(site.follow)), "/take-part").text
+    boards.close()
+    assert f"ggp connect {shown} " in text
+    assert not re.search(r"tcp://(0\.0\.0\.0|\*|\[::\])", text)
