@@ -1,7 +1,7 @@
 """A game in one Python file, which nothing has to be installed for: `ggp engine FILE.py`."""
 
 # pathlib takes 4 ms to import
-# ruff: noqa: PTH100, PTH110, PTH113, PTH119, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH113, PTH119, PTH120
 
 import os
 import re
@@ -12,6 +12,7 @@ from types import CodeType, ModuleType
 from ggp.engines.game import Game
 from ggp.engines.registry import GameError
 from ggp.protocol.errors import place_of
+from ggp.protocol.input_files import open_input
 
 END = ".py"  # a word of the command line with this end is a file, and no game
 LARGEST = 1024 * 1024  # bytes
@@ -38,7 +39,7 @@ def _read(path: str) -> bytes:
         if not os.path.isfile(path):
             reason = "this is no file" if os.path.exists(path) else "there is no such file"
             raise GameError(f"{path}: {reason}: name a Python file with a game in it", code="no-file")
-        with open(path, "rb") as file:
+        with open_input(path) as file:
             text = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with NUL
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)

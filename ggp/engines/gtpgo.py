@@ -1,7 +1,5 @@
 """The GTP commands that only go has: handicap stones, and loading a game record (read by sgf)."""
 
-import os
-import stat
 from typing import cast
 
 from ggp.engines import sgf
@@ -9,6 +7,7 @@ from ggp.engines.game import Game, IllegalMove, OptionError, OptionValue, SetupS
 from ggp.engines.history import GameHistory, SetUp
 from ggp.engines.session import Handler, Session, checked, read_count, syntax_error
 from ggp.protocol.errors import CommandFailed
+from ggp.protocol.input_files import read_input
 from ggp.protocol.sgf import COLUMNS
 
 NAMES = frozenset({"fixed_handicap", "set_free_handicap", "loadsgf"})
@@ -226,16 +225,7 @@ def _options(game: Game, record: sgf.SgfRecord) -> dict[str, OptionValue]:
 
 def _read_file(path: str) -> bytes:
     """The bytes of a regular file within bounds. Raises OSError, SgfError; never waits for a pipe or a device."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise sgf.SgfError("not a regular file")
-        if status.st_size > MAX_FILE:
-            raise sgf.SgfError(f"larger than {MAX_FILE} bytes")
-        return os.read(descriptor, MAX_FILE)
-    finally:
-        os.close(descriptor)
+    return read_input(path, MAX_FILE)
 
 
 def _single_stones(line: GameHistory) -> list[list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import json_text, without_password
 from ggp.referee.archive.places import is_ladder
 from ggp.referee.cli import HELP, run_command
@@ -185,7 +186,7 @@ def _read(name: str, results: Results, pool: str | None) -> None:
         _read_ladder(name, results, pool)
         return
     try:
-        with sys.stdin.buffer if name == "-" else open(name, "rb") as file:  # noqa: PTH123  (a path may be a pipe)
+        with sys.stdin.buffer if name == "-" else open_input(name, pipe=True) as file:
             read_results(file, "standard input" if name == "-" else name, results)
     except ResultsError:
         raise

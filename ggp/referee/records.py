@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 import click
 
 from ggp.protocol.drawing.scene import clean
+from ggp.protocol.input_files import open_input
 from ggp.protocol.records import (
     MAX_RECORD_LINE,
     MatchEnded,
@@ -62,9 +63,7 @@ def _not_whole(file: Path, reason: str) -> str:
 def _open(file: Path) -> BinaryIO:
     if str(file) == "-":
         return sys.stdin.buffer
-    if file.exists() and not (file.is_file() or file.is_dir()):
-        raise click.ClickException(f"cannot read {file}: it is no regular file")
-    return file.open("rb")
+    return open_input(file)
 
 
 # -- Matches that are being played, read from the side files that workers write.
@@ -212,7 +211,7 @@ class LiveMatches:
         try:
             if (known := self._files.get(path)) is not None and known.is_at(path):
                 return known
-            return LiveMatch(os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb"))
+            return LiveMatch(open_input(path))
         except OSError:
             return None
 
@@ -282,7 +281,7 @@ def interrupted(record: str) -> dict[str, Record]:
     done = (path for _, path in sorted(_numbered(record, done_path)))
     for path in [*side_files(record), *done, *([Path(left_path(record))] if _can_be_path(record) else [])]:
         try:
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 lines = [line for line in file.read(_MAX_SIDE_FILE).splitlines(keepends=True) if line.endswith(b"\n")]
             for one in read_records(lines):
                 known = found.setdefault(one.start.match, one)

@@ -14,6 +14,7 @@ from pathlib import Path
 import zmq
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import open_input
 from ggp.protocol.safe_files import create_file
 
 _Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
@@ -101,7 +102,7 @@ def is_key(text: str) -> bool:
 def _read_table(path: Path, *, private: bool) -> dict[str, object]:
     """What the file says; a file of 40 characters is its public key. FileNotFoundError only if not `private`."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import click
 
+from ggp.protocol.input_files import open_input
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.protocol.safe_files import without_mark
 from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, neighbours, read_move, read_points, trees
@@ -323,9 +324,7 @@ async def _import_all(files: tuple[str, ...], output: str | None, text: str | No
 def _read(file: str) -> bytes:
     path = Path(file)
     try:
-        if file != "-" and path.exists() and not path.is_file() and not path.is_dir():
-            raise click.ClickException(f"cannot read {file}: it is no regular file")
-        with sys.stdin.buffer if file == "-" else path.open("rb") as source:
+        with sys.stdin.buffer if file == "-" else open_input(path) as source:
             data = source.read(MAX_FILE + 1)
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {error.strerror}") from None

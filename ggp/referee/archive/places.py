@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import click
 
+from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_password
 from ggp.protocol.records import Record
 from ggp.referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
@@ -59,7 +60,7 @@ def is_ladder(word: str) -> bool:
         return True
     with contextlib.suppress(OSError, ValueError):
         if (path := Path(word)).is_file():  # a pipe would keep us waiting
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 return file.read(len(_MAGIC)) == _MAGIC
     return False
 

@@ -42,6 +42,7 @@ from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
 
+from ggp.protocol.input_files import open_input
 from ggp.protocol.safe_files import open_to_append, replace_file
 from ggp.referee.console.completion import PeerInfoReader, agreed, complete, ends_a_word, hint, needs, wants_file
 from ggp.referee.console.console import Console
@@ -416,7 +417,7 @@ class PromptHistory(History):
         """The latest first; a long file is shortened."""
         lines: list[str] = []
         with contextlib.suppress(OSError):
-            with self._path.open("rb") as file:
+            with open_input(self._path) as file:
                 file.seek(max(0, self._path.stat().st_size - BYTES))
                 lines = file.read(BYTES).decode("utf-8", "replace").splitlines()
             if len(lines) > LINES:

@@ -12,6 +12,7 @@ import msgspec
 
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.entry_points import version
+from ggp.protocol.input_files import open_input
 from ggp.protocol.records import MatchEnded, MovePlayed, Party, Record
 from ggp.protocol.safe_files import replace_file, without_mark
 from ggp.protocol.sgf import Node, written, written_tree
@@ -77,7 +78,7 @@ def _is_sgf(place: RecordPlace) -> bool:
         path = Path(place.source)
         if not path.is_file():
             return False
-        with path.open("rb") as file:
+        with open_input(path) as file:
             return path.suffix.lower() == ".sgf" or without_mark(file.read(64)).lstrip().startswith(b"(")
     except (OSError, ValueError):
         return False
@@ -86,7 +87,7 @@ def _is_sgf(place: RecordPlace) -> bool:
 def _read_sgf(place: RecordPlace) -> tuple[GameTree, list[tuple[str, str]]]:
     """The tree, and the plies before the place. ClickException."""
     try:
-        with Path(place.source).open("rb") as file:
+        with open_input(place.source) as file:
             data = file.read(_MOST_FILE + 1)
     except OSError as error:
         raise click.ClickException(f"cannot read {place.source}: {error.strerror}") from None

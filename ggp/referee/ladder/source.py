@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ggp.protocol.input_files import open_input, read_input
 from ggp.protocol.printed import without_password
 from ggp.referee.cli import run_command
 from ggp.referee.store.model import PoolEntry, PoolRow, StoreError
@@ -98,13 +99,13 @@ def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
 
     These are then read line by line, up to the first table. NoToml if either of them is what cannot be read.
     """
-    from ggp.referee.ladder.toml_file import NoToml, read_toml
+    from ggp.referee.ladder.toml_file import LARGEST, NoToml, read_toml
 
     try:
         return read_toml(path), None
     except NoToml as error:
         values: dict[str, Any] = {}
-        for line in path.read_text("utf-8-sig", "replace").splitlines():
+        for line in read_input(path, LARGEST).decode("utf-8-sig", "replace").splitlines():
             if line.lstrip().startswith("["):
                 break
             if re.match(r"""\s*["']?(store|name)\b""", line):
@@ -187,7 +188,7 @@ def _number(least: int, most: int) -> str:
 def _is_sqlite(path: Path) -> bool:
     try:
         if path.is_file():
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 return file.read(len(_SQLITE)) == _SQLITE
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_passwords
 from ggp.protocol.safe_files import without_mark
 from ggp.referee.terminal import clean
@@ -208,7 +209,7 @@ def read_toml(path: Path, advice: str = _ADVICE) -> dict[str, Any]:
     file, data = str(path), None
     try:
         if path.is_file():
-            with path.open("rb") as opened:
+            with open_input(path) as opened:
                 data = opened.read(LARGEST + 1)
     except OSError as error:
         raise ConfigError(file, "", f"cannot be read: {error.strerror}: check its permissions and the path") from None

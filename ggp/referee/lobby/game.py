@@ -5,6 +5,7 @@ The match is the same coroutine as over pipes; here its channels suspend, so tha
 
 import asyncio
 import contextlib
+import io
 import os
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
+from ggp.protocol.input_files import read_input
 from ggp.protocol.records import Event, MatchEnded, MovePlayed, Record, RecordError, read_records
 from ggp.protocol.safe_files import open_to_append
 from ggp.referee.ladder.jobs import make_setup, pair_name
@@ -40,6 +42,7 @@ from ggp.referee.store.model import GAMES, FinishedGame, Pair, PairResult, Pool,
 
 
 _SUFFIX, _SPARE = ".live", ".spare"
+_LARGEST = 256 << 20  # bytes of a file of one match
 
 
 class Live:
@@ -60,7 +63,7 @@ class Live:
         `again`: the match is resumed, and the content of its file is returned, too.
         """
         path = self._path(key)
-        kept = path.read_bytes() if again and path.exists() else b""
+        kept = read_input(path, _LARGEST) if again and path.exists() else b""
         if kept or not self._spare:
             return open_to_append(path, empty=not kept), kept
         spare = self._spare.pop()
@@ -91,8 +94,8 @@ class Live:
         found = []
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
             try:
-                data = path.read_bytes()
-                with path.open("rb") as file:
+                data = read_input(path, _LARGEST)
+                with io.BytesIO(data) as file:
                     records = list(read_records(lines_of(file), lambda torn: None))
             except (OSError, RecordError):
                 records = []

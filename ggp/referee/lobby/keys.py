@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import NotRegular, open_input
 from ggp.protocol.printed import escaped
 from ggp.protocol.safe_files import open_lock, replace_file, resolve_file, without_mark
 from ggp.protocol.transports.keys import is_key
@@ -149,15 +150,15 @@ class KeyRegistry:
 def read(path: Path) -> Book:
     """What a registry's file says. Raises RegistryError."""
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        with open_input(path) as file:
             mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise RegistryError(
-                    f"{path} is not a regular file: name the registry that ggp keys allow makes", code="not-a-file"
-                )
             if mode & stat.S_IWOTH:
                 raise RegistryError(f"every user may change {path}: chmod o-w {path}", code="unsafe-mode")
             data = file.read(MOST_BYTES + 1)
+    except NotRegular:
+        raise RegistryError(
+            f"{path} is not a regular file: name the registry that ggp keys allow makes", code="not-a-file"
+        ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
     if len(data) > MOST_BYTES:

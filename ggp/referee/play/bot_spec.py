@@ -21,6 +21,7 @@ from pathlib import Path, PurePath
 from msgspec.structs import replace
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_passwords
 from ggp.referee.play.clock import TimeControl
 from ggp.referee.play.setting import Timeouts
@@ -579,5 +580,5 @@ def executable_hash(program: str) -> str:
 @cache
 def _content(path: str, modified: int, size: int, inode: int) -> str:
     """SHA-256 of a file; the numbers tell its states apart. Raises OSError."""
-    with Path(path).open("rb") as file:
+    with open_input(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,23 +6,25 @@ in the file, so a book of millions of lines costs what is played of it.
 
 import hashlib
 import mmap
+import os
 import random
 import re
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 from typing import Literal, get_args
 
 from ggp.protocol.errors import Problem
 from ggp.protocol.grammar import BOM
+from ggp.protocol.input_files import in_words, open_input
 
 Order = Literal["sequential", "random"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 _LONGEST = 1 << 20  # bytes of a line
 _MOST = 1000  # plies of an opening
 _LARGEST = 10**10
+_LARGEST_BOOK = 4 << 30  # bytes
 _BLOCK = 1 << 16
 _OPENING = re.compile(rb"^[ \t]*[^\s#]", re.MULTILINE)
 
@@ -132,14 +134,14 @@ def _number(text: str) -> int:
 def file_data(path: str) -> mmap.mmap:
     """The file as memory. Raises BookError."""
     try:
-        if not path or not Path(path).exists() or Path(path).is_file():
-            with Path(path).open("rb") as file:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with open_input(path) as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST_BOOK:
+                raise BookError(f"{path} is larger than {in_words(_LARGEST_BOOK)}: split it")
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except ValueError:
         raise BookError(f"{path} is empty: write the moves of an opening in each line") from None
     except OSError as error:
         raise BookError(f"cannot read the openings {path[:200]}: {error.strerror}") from None
-    raise BookError(f"{path} is no ordinary file: write the openings into a file")
 
 
 def shuffled(place: int, size: int, seed: str) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import open_input
 from ggp.protocol.records import (
     Chain,
     Event,
@@ -133,7 +134,7 @@ class Recorder:
     def _go_on(self, path: Path, keep: Callable[[Record], None]) -> None:
         try:
             whole, lines, size = _measure(path)
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 for record in read_records(itertools.islice(lines_of(file), lines), self.torn.append):
                     if record.end is not None:
                         keep(record)
@@ -206,7 +207,7 @@ def _measure(path: Path) -> tuple[int, int, int]:
     """
     whole = size = lines = 0
     begun = False
-    with path.open("rb") as file:
+    with open_input(path) as file:
         for line in lines_of(file):
             size += len(line)
             if line.endswith(b"\n"):

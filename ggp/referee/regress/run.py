@@ -15,6 +15,7 @@ from typing import BinaryIO
 from ggp.protocol.channel import PEER_FAULTS, Channel
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import LocalProtocolError, PeerTimeout, Problem
+from ggp.protocol.input_files import read_input
 from ggp.protocol.messages import Reply
 from ggp.protocol.printed import without_password
 from ggp.protocol.regression import MAX_FILE, RegressionVerdict, Script, Step, TranscriptError, judge, parse
@@ -46,12 +47,10 @@ class TestFile:
         """Raises SuiteError."""
         self.path = path
         try:
-            if path.stat().st_size > MAX_FILE:
-                raise SuiteError(f"{path}: a transcript has at most {MAX_FILE >> 20} MiB")
             # Bytes that are not UTF-8 are written back as they were, and line ends too.
-            self.text = without_mark(path.read_bytes()).decode("utf-8", "surrogateescape")
-        except OSError as error:
-            raise SuiteError(f"{without_password(str(path))} cannot be read: {error.strerror}") from None
+            self.text = without_mark(read_input(path, MAX_FILE)).decode("utf-8", "surrogateescape")
+        except (OSError, ValueError) as error:  # ValueError: a name that holds a NUL
+            raise SuiteError(_unreadable(path, error)) from None
         try:
             self.script: Script = parse(self.text)
         except TranscriptError as error:
@@ -94,9 +93,13 @@ def _beside(folder: Path, line: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise SuiteError(f"{without_password(str(path))} cannot be read: {error.strerror}") from None
+        return read_input(path, MAX_FILE).decode("utf-8-sig", "surrogateescape")
+    except (OSError, ValueError) as error:
+        raise SuiteError(_unreadable(path, error)) from None
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> str:
+    return f"{without_password(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
 _START = 60.0  # seconds until a fresh program must have said its first word

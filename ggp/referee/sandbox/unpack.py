@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Literal
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import open_input
 
 MOST_FILES = 10_000  # files, folders and links
 MOST_BYTES = 512 << 20  # of all files together
@@ -69,7 +70,7 @@ def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
         if source.is_dir():
             copy.take(_of_folder(source))
         else:
-            with source.open("rb") as file:
+            with open_input(source) as file:
                 if os.fstat(file.fileno()).st_size > MOST_BYTES:  # the digest would not cover all of it
                     raise SourceRefused(TOO_MUCH)
                 with gzip.GzipFile(fileobj=_Timed(file, until)) as opened:  # type: ignore[call-overload]  # reads alone
@@ -237,7 +238,7 @@ def digest_of(source: Path) -> str:
     Raises OSError where something cannot be read."""
     found, left = hashlib.sha256(), MOST_BYTES
     if not source.is_dir():
-        with source.open("rb") as file:
+        with open_input(source) as file:
             _add(found.update, file, left)
         return found.hexdigest()
     for count, (path, status) in enumerate(_walk(source)):
@@ -278,7 +279,7 @@ def _walk(folder: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result]]
 
 def _open_file(path: Path) -> IO[bytes]:
     """The folder may change while it is read: no link is followed, no pipe is waited for."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    return open_input(path, follow=False)
 
 
 # -- the members of an archive -----------------------------------------------------------------------------------------

@@ -13,11 +13,13 @@ from pathlib import Path
 
 from ggp.protocol.errors import Problem
 from ggp.protocol.grammar import MAX_ANSWER, MAX_LINE, clean_line, parse_command, parse_reply
+from ggp.protocol.input_files import read_input
 from ggp.protocol.messages import Reply
 from ggp.protocol.transports.recording import HEAD
 from ggp.protocol.transports.transcript import read_lines
 
 MAX_LINES = 10_000_000
+MAX_FILE = 256 * 1024 * 1024  # bytes
 
 
 def default_path() -> Path:
@@ -60,8 +62,13 @@ class RecordedSession:
 
 
 def read_sessions(path: Path) -> list[RecordedSession]:
-    """Raises BadRecording, OSError. A last line that was cut off, as by a kill, is left out."""
-    lines = path.read_text("utf-8-sig", "replace").split("\n")[:MAX_LINES]
+    """Read a record of `ggp tap`. A last line that was cut off, as by a kill, is left out.
+
+    Raises:
+        BadRecording: It is no such record.
+        OSError: It cannot be read, is no regular file or is larger than MAX_FILE.
+    """
+    lines = read_input(path, MAX_FILE).decode("utf-8-sig", "replace").split("\n")[:MAX_LINES]
     if not lines[0].startswith(HEAD):
         raise BadRecording(f"{path} is no record of `ggp tap`: its first line does not begin with {HEAD.strip()}")
     heads = [number for number, line in enumerate(lines) if line.startswith(HEAD)]

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import click
 from markupsafe import Markup
 
+from ggp.protocol.input_files import read_input
 from ggp.protocol.printed import json_text
 from ggp.protocol.records import Record
 from ggp.protocol.safe_files import replace_file
@@ -160,6 +161,7 @@ def _bar(quiet: bool) -> "Bar":
 
 MARKER = ".ggp-report"
 _FIRST_LINE = "Files of `ggp ladder report`: it writes them again, and takes away those that it does not need any more."
+_LARGEST_MARKER = 64 << 20  # bytes
 _OURS = re.compile(r"index\.html|(?:bots|matches|pools)/[^/]+\.html")
 
 
@@ -201,7 +203,7 @@ def _listed(path: Path) -> set[str]:
         raise ViewError(f"{path} is no folder: name another with -o")
     marker = path / MARKER
     if marker.is_file():
-        lines = marker.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_input(marker, _LARGEST_MARKER).decode("utf-8", "replace").splitlines()
         return {line for line in lines if _OURS.fullmatch(line) and ".." not in line.split("/")}
     if path.is_dir() and any(path.iterdir()):
         raise ViewError(f"{path} holds files that are not of a report: name a new folder or an empty one with -o")
@@ -210,6 +212,6 @@ def _listed(path: Path) -> set[str]:
 
 def _holds(path: Path, data: bytes) -> bool:
     try:
-        return path.read_bytes() == data
-    except FileNotFoundError:
+        return read_input(path, len(data)) == data
+    except OSError:  # it is not there, is larger, or is no file: replacing it says what is wrong
         return False

@@ -22,6 +22,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 
 from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import read_input
 from ggp.protocol.safe_files import open_lock, replace_file
 from ggp.protocol.transports.lobby_dial import LobbyLink, Replaced
 from ggp.referee.background_tasks import BackgroundTasks
@@ -39,6 +40,7 @@ _TRIES, _PAUSE = 20, 0.5  # for a challenge: the lobby enters a new bot within i
 _LEFT = 2  # looks at the challenges without that of a match until the match is over
 _ALIVE = 15.0  # seconds of silence after which a stream gets a comment
 _OPENING = b"retry: 1000\n\n"
+_LARGEST_FILE = 64 << 20  # bytes
 _encode = msgspec.json.Encoder().encode
 
 
@@ -119,7 +121,7 @@ class SeatFile:
         except BlockingIOError:
             raise OSError(f"another process uses {self._path}: name another file with --seats-file") from None
         with contextlib.suppress(FileNotFoundError):
-            return _read_kept(self._path.read_bytes())
+            return _read_kept(read_input(self._path, _LARGEST_FILE))
         return []
 
     def write(self, kept: list[KeptPlace]) -> None:

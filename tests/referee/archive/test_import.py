@@ -303,7 +303,7 @@ def test_invalid_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     for words, reason in (
         (["none.sgf"], "No such file"),
         (["."], "Is a directory"),
-        (["/dev/zero"], "no regular file"),
+        (["/dev/zero"], "not a regular file"),
         (["large.sgf"], "larger than 64 MiB"),
         (["good.sgf", "-o", "/nowhere/x"], "cannot write /nowhere/x"),
         (["good.sgf", "--engine", "./nothing"], "does not exist"),

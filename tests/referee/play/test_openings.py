@@ -74,9 +74,11 @@ def test_what_is_no_book(tmp_path: Path, text: str, words: str, said: str) -> No
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
-        with pytest.raises(BookError, match="is no ordinary file"):
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(BookError, match="not a regular file"):
             file_data(str(path))
+    with pytest.raises(BookError, match="Is a directory"):
+        file_data(str(tmp_path))
 
 
 def test_the_words_of_cutechess() -> None:
