@@ -123,6 +123,11 @@ def clean(text: str) -> str:
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
+def clean_lines(text: str) -> str:
+    """Return the text with each of its lines cleaned; tabs become blanks."""
+    return text if text.isprintable() else "\n".join(map(clean, text.expandtabs().split("\n")))
+
+
 def sentence(scene: Scene) -> str:
     """Whose turn it is, or how it ended; empty if the scene does not say."""
     if scene.phase == "over":

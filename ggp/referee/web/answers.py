@@ -78,7 +78,7 @@ class Answers:
         headers = {**NO_STORE, **(error.headers or {})}
         if error.detail == HTTPStatus(error.status_code).phrase:  # the framework's words
             error.detail = _SENTENCES.get(error.status_code, f"{error.detail}.")
-        error.detail = self.site.without_folders(error.detail)
+        error.detail = clean(self.site.without_folders(error.detail))  # scripts show the text as it is
         if "text/html" in request.headers.get("accept", ""):
             values = {"status": error.status_code, "text": error.detail, "again": headers.get("retry-after")}
             text = render("problem.html", **self._common(request), **values)

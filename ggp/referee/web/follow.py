@@ -7,9 +7,11 @@ last one it has and gets those after it, each once.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
+from ggp.protocol.drawing.scene import clean_lines
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
 from ggp.referee.web.site import LiveSource
 
@@ -192,4 +194,16 @@ def _look(sources: Sequence[LiveSource | Record], check: bool) -> list[tuple[Rec
 
 
 def _message(event: Event) -> bytes:
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, _KINDS[type(event)].encode(), _encode(event))
+    said = _encode(event)
+    if not said.isascii() or b"\\" in said:  # a page shows what JSON writes as an escape, so it is cleaned unescaped
+        said = _encode(_cleaned(msgspec.to_builtins(event)))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, _KINDS[type(event)].encode(), said)
+
+
+def _cleaned(value: Any) -> Any:
+    """Return plain values whose texts turn no reading direction; lines stay lines."""
+    if isinstance(value, str):
+        return clean_lines(value)
+    if isinstance(value, dict):
+        return {clean_lines(name): _cleaned(one) for name, one in value.items()}
+    return [_cleaned(one) for one in value] if isinstance(value, list | tuple) else value

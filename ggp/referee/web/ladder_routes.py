@@ -46,6 +46,7 @@ MEETINGS = 50  # pairs on a page of two bots
 DOWNLOADED = 100_000  # matches in a file
 SENT = 256 * 1024  # bytes of a file that are read at once
 PAGE = 100  # matches on a page of the list
+CSV_POOLS = 12  # pools whose files are offered one by one
 EVENTS = 50
 NEWEST = 10  # results on the first page
 
@@ -176,17 +177,18 @@ class LadderRoutes:
                 if as_json(request):
                     return json_answer({"games": [plain(row) for row in found[:PAGE]]})
                 older = urlencode({**words, "before": found[PAGE - 1].id}) if len(found) > PAGE else ""
+                pools = [pool.name for pool in store.pools(unrated=True)]
                 return self._answers.page(
                     request,
                     "games.html",
-                    pools=[pool.name for pool in store.pools(unrated=True)],
+                    pools=pools,
                     terminations=list(map(str, Termination)),
                     results=RESULTS,
                     points=PAIR_POINTS,
                     wanted=words,
                     games=found[:PAGE],
                     older=older and f"games?{older}",
-                    downloads={form: f"download?{urlencode({**words, 'form': form})}" for form in FORMS},
+                    downloads=_downloads(words, pools),
                     json=_query(request, format="json"),
                 )
 
@@ -204,8 +206,10 @@ class LadderRoutes:
             with self._site.store() as store:
                 wanted = _as_filter(words)
                 if form == "csv":
-                    pool = the_pool(store.pools(unrated=True), wanted.pool, "results of several may not be mixed")
-                    wanted = replace(wanted, pool=pool.name)
+                    names = [pool.name for pool in store.pools(unrated=True)]
+                    if wanted.pool is None and len(names) > 1:
+                        raise HTTPException(400, f"A CSV file holds the matches of one pool: {_some_of(names)}.")
+                    wanted = replace(wanted, pool=the_pool(store.pools(unrated=True), wanted.pool, "").name)
                 check_filter(store, wanted)
                 return islice(exported(store, wanted, form, False, []), DOWNLOADED)
 
@@ -327,6 +331,21 @@ def _some(pieces: Iterator[bytes]) -> bytes:
         if size > SENT:
             break
     return b"".join(found)
+
+
+def _downloads(words: dict[str, str], pools: list[str]) -> list[tuple[str, str]]:
+    """Return what the matches of a filter can be taken as, each with its address; CSV is of one pool."""
+    found = [("records", "jsonl", words), ("SGF", "sgf", words)]
+    if "pool" in words or len(pools) == 1:
+        found.append(("CSV", "csv", words))
+    elif len(pools) <= CSV_POOLS:
+        found += [(f"CSV of {pool}", "csv", {**words, "pool": pool}) for pool in pools]
+    return [(text, f"download?{urlencode({**chosen, 'form': form})}") for text, form, chosen in found]
+
+
+def _some_of(names: list[str]) -> str:
+    """Return the first of many names, for a sentence."""
+    return f"choose {', '.join(names[:CSV_POOLS])}{' or another one' if len(names) > CSV_POOLS else ''}"
 
 
 def _word(request: Request, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, Undefined
 from markupsafe import Markup
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import clean, clean_lines
 from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.queries import TIES, recent_games, state_of, title_of, when
 from ggp.referee.ladder.source import exact
@@ -136,10 +136,6 @@ def rules_as_html(rules: Rules) -> Markup:
             token.attrSet("tabindex", "0")
     # Markdown turns `&#x202e;` into the character that it names, so only what comes out of it can be cleaned.
     return Markup(clean_lines(reader.renderer.render(tokens, reader.options, {})))
-
-
-def clean_lines(text: str) -> str:
-    return "\n".join(map(clean, text.expandtabs().split("\n")))
 
 
 _environment = Environment(

@@ -31,9 +31,10 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
     """As JSON. `cells` are in the picture's lengths: `unit` is the distance of neighbours. `whole`: whether all
     moves are there that begin with the chosen cells."""
     scene = view.scene
-    cells = [(cell.at, cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
+    cells = [(clean(cell.at), cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
     cells_of = cell_finder(at for at, _, _ in cells)
-    moves, whole = narrowed(((move, cells_of(move)) for move in view.legal), chosen)
+    # A browser could not send any other word back, and would show what turns the reading direction.
+    moves, whole = narrowed(((move, cells_of(move)) for move in view.legal if move.isprintable()), chosen)
     return {
         "ply": view.ply,
         "phase": view.status.phase,
@@ -49,4 +50,4 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
 
 def _pieces(scene: Scene) -> dict[str, str]:
     """`D4`: `black stone`."""
-    return {piece.at: clean(f"{piece.colour} {piece.kind}") for piece in scene.pieces}
+    return {clean(piece.at): clean(f"{piece.colour} {piece.kind}") for piece in scene.pieces}

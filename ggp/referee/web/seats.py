@@ -21,6 +21,7 @@ from typing import TypeVar
 import msgspec
 from starlette.exceptions import HTTPException
 
+from ggp.protocol.drawing.scene import clean
 from ggp.protocol.errors import Problem
 from ggp.protocol.input_files import read_input
 from ggp.protocol.safe_files import open_lock, replace_file
@@ -259,7 +260,8 @@ class Seats:
         duel = place.duel
         opponent = duel.second if place.seat.name == duel.first else duel.first
         about = {"pool": duel.pool, "opponent": "a person" if _is_seat(opponent) else opponent}
-        return {**place.seat.state(), **about, "invite": place.invite, "lobby": self.trouble}
+        said = {**place.seat.state(), **about, "invite": place.invite, "lobby": self.trouble}
+        return {name: clean(value) if isinstance(value, str) else value for name, value in said.items()}
 
     async def _new(self, visitor: str, address: str, duel: SeatChallenge) -> Place:
         async with self._taking:

@@ -29,7 +29,7 @@ from ggp.referee.web.guard import Guard
 from ggp.referee.web.site import Site
 from tests.support.cli import wait_until
 from tests.support.sample_records import CUT_OFF
-from tests.support.stores import Filled, a_season, entrant, ladder, match, real_setup
+from tests.support.stores import Filled, a_season, entrant, ladder, match, pool, real_setup
 from tests.support.web_site import WebAnswer, asked
 
 TEST_FILE = """
@@ -202,6 +202,26 @@ def test_downloads_of_a_filter(site: Guard) -> None:
     assert csv[0] == "first,second,result" and len(csv) == 15
     assert page(site, "/download?form=sgf&bot=ann&against=bob").text.count("(;FF[4]") == 6
     assert page(site, "/download?form=sgf&bot=ann").headers["content-disposition"].endswith('"matches.sgf"')
+
+
+def test_a_site_of_several_pools_offers_a_csv_file_of_each(tmp_path: Path) -> None:
+    bots = [entrant(name, pools=["fast", "slow & <small>"]) for name in ("ann", "bob")]
+    with Filled(tmp_path, ladder(bots, [pool("fast"), pool("slow & <small>", "go")])) as filled:
+        filled.meet("ann", "bob", (0, "rules"), (1, "rules"))
+        filled.meet("bob", "ann", (0, "rules"), (1, "rules"), pool="slow & <small>")
+    read, boards = Site(str(filled.path), "club"), BoardPool(read_engine(None), processes=1)
+    app = make_app(read, boards, Follower(read.follow))
+    text = page(app, "/games").text
+    links = [link for link in Links(text).found if link.startswith("download?") and "form=csv" in link]
+    assert "CSV of fast" in text and "CSV of slow &amp; &lt;small&gt;" in text and len(links) == 2
+    for link in links:
+        assert page(app, f"/{link}").text.count("\n") == 3
+    assert "CSV of" not in page(app, "/games?pool=fast").text
+    refused = asked(app, "/download?form=csv")
+    assert refused.status == 400 and "--" not in refused.text
+    assert refused.text == "A CSV file holds the matches of one pool: choose fast, slow & <small>.\n"
+    boards.close()
+    read.close()
 
 
 @pytest.mark.slow

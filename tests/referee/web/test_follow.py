@@ -1,6 +1,7 @@
 """Streams of a match: every event once and in order, whatever a browser missed."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from typing import cast
@@ -137,3 +138,21 @@ async def test_a_stream_says_that_nothing_comes_and_that_the_match_was_taken_up_
     assert await anext(stream) == b'event: away\ndata: "the server is away"\n\n'
     match.record = Record(START, PLIES[:1], None)
     assert b"".join([piece async for piece in stream]) == b"event: again\ndata:\n\n"
+
+
+async def test_no_text_of_a_stream_turns_a_page() -> None:
+    """A script shows what it reads, so an escape of JSON is as bad as the character that it stands for."""
+    plies = (replace(PLIES[0], move="D4\u202e", analysis='{"pv": ["\u2066"]}'), *PLIES[1:])
+    stream = follower(replace(RECORD, plies=plies)).stream("m1", -1)
+    said = b"".join([piece async for piece in stream]).decode()
+    for line in said.splitlines():
+        if line.startswith("data: "):
+            assert all(one.isprintable() or one == "\n" for one in unescaped(json.loads(line[6:])))
+    assert "D4\ufffd" in said and "\u202e" not in said and "Zoë" in said and "碁" in said
+
+
+def unescaped(value: object) -> str:
+    """Return all texts in a value of JSON, joined."""
+    if isinstance(value, dict):
+        return "".join(map(unescaped, value.values()))
+    return "".join(map(unescaped, value)) if isinstance(value, list) else str(value)

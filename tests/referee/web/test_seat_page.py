@@ -1,10 +1,15 @@
 """Moves as words over cells: what a click chooses, and what is sent of too many moves."""
 
+import json
+
 import pytest
 
+from ggp.protocol.drawing.scene import read_scene
+from ggp.referee.play.engine import Status
 from ggp.referee.web import seat_page
+from ggp.referee.web.boards import BoardView
 from ggp.referee.web.overlays import cell_finder
-from ggp.referee.web.seat_page import narrowed
+from ggp.referee.web.seat_page import narrowed, seat_position
 
 SQUARE = frozenset({"A1", "A11", "B1", "D5", "D6", "D7"})
 HEX = frozenset({"0,-1", "1,-1", "0,0", "-1,0", "1,0"})
@@ -43,3 +48,13 @@ def test_of_too_many_moves_those_come_that_end_here_and_the_cells_that_may_follo
     assert narrowed(words, []) == ([("pass", []), ("", ["D5"]), ("", ["A1"])], False)
     assert narrowed(words, ["D5"]) == ([("D5", ["D5"]), ("", ["D5", "D6"]), ("", ["D5", "D7"])], False)
     assert narrowed(words, ["D5", "D7"]) == ([("D5+D7", ["D5", "D7"])], True)
+
+
+def test_words_of_an_engine_turn_no_text() -> None:
+    cells = [{"at": "A\u202e", "x": 0, "y": 0}, {"at": "B", "x": 1, "y": 0}]
+    pieces = [{"at": "A\u202e", "colour": "black"}]
+    scene = read_scene(json.dumps({"board": {"kind": "square"}, "cells": cells, "pieces": pieces}))
+    view = BoardView(0, Status("play", "black", 1, 0), "", "", ("A\u202e", "B", "pass\u2066"), scene)
+    shown = seat_position(view, [])
+    assert shown["moves"] == [("B", ["B"])]
+    assert [cell[0] for cell in shown["cells"]] == ["A\ufffd", "B"] and shown["pieces"] == {"A\ufffd": "black stone"}
