@@ -7,6 +7,7 @@ time. Each is a thread; a connection that is lost is made again, and the missed 
 import threading
 import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ggp.protocol.errors import Problem
@@ -23,6 +24,8 @@ IDLE = 30.0  # seconds for which a match that is not read stays
 _RATE = 4.0  # matches a second that a connection begins to follow
 _LOOK = 0.05  # seconds between looks for new wishes
 _PATIENCE = 1.5  # seconds for the first event of a match
+_MOMENT = 0.5  # seconds to wait for how far matches are that nobody followed yet
+_SETTLED = 0.05  # seconds in which the plies of a match arrive after its begin
 _AGAIN = 5.0  # seconds until a lobby that refused is tried again
 
 
@@ -74,7 +77,8 @@ class LobbyWatch:
         """Raises AddressError."""
         self._url, self._server_key = url, server_key
         self._lock = threading.Lock()
-        self._watchers = [_Watcher(url, server_key, ladder=True)]
+        self._looked = -IDLE  # when somebody last looked at all matches
+        self._watchers = [_Watcher(url, server_key, self._follow_new)]
         self._watchers[0].start()
 
     @property
@@ -82,10 +86,31 @@ class LobbyWatch:
         return self._watchers[0].trouble
 
     def heads(self) -> list[LiveHead]:
-        """The matches under way, oldest first; those that begun last are followed."""
-        heads = sorted(self._watchers[0].heads, key=lambda head: head.started)[-SHOWN:]
-        plies = {head.match: len(found.plies) for head in heads if (found := self._follow(head.match))}
+        """The matches under way, oldest first; those that begun last are followed.
+
+        The lobby says how far a match is only to those who follow it, so a match that is seen for the first time is
+        waited for; otherwise every match that is over before the next look would stand at ply 0.
+        """
+        self._looked = time.monotonic()
+        heads = self._newest()
+        known = {name for watcher in self._watchers for name in list(watcher.matches)}
+        followed = {head.match: found for head in heads if (found := self._follow(head.match))}
+        new = [one for name, one in followed.items() if name not in known]
+        for one in new:
+            one.some.wait(max(0.0, self._looked + _MOMENT - time.monotonic()))
+        if new:
+            time.sleep(_SETTLED)
+        plies = {name: len(one.plies) for name, one in followed.items()}
         return [head._replace(ply=max(head.ply, plies.get(head.match, 0))) for head in heads]
+
+    def _newest(self) -> list[LiveHead]:
+        return sorted(self._watchers[0].heads, key=lambda head: head.started)[-SHOWN:]
+
+    def _follow_new(self) -> None:
+        """Follow what begins while somebody looks, so that the next look finds it as it stands."""
+        if time.monotonic() - self._looked < IDLE:
+            for head in self._newest():
+                self._follow(head.match)
 
     def find(self, match: str, under_way: bool = True) -> WatchedMatch | None:
         """A match, once its first events have come. under_way: only if it is, or was when it was followed."""
@@ -120,11 +145,11 @@ class LobbyWatch:
 
 
 class _Watcher(threading.Thread):
-    """One connection, and the matches that it follows. `ladder`: what begins and ends, too."""
+    """One connection, and the matches that it follows. `news`: called after matches began or ended."""
 
-    def __init__(self, url: str, server_key: str, ladder: bool = False) -> None:
+    def __init__(self, url: str, server_key: str, news: Callable[[], None] | None = None) -> None:
         super().__init__(name="watch", daemon=True)
-        self._url, self._server_key, self._ladder = url, server_key, ladder
+        self._url, self._server_key, self._news = url, server_key, news
         self._spectator = Spectator(url, server_key)
         self._wishes: deque[tuple[bool, str]] = deque()  # to follow or to leave
         self._bucket = TokenBucket(_RATE, ROOM, time.monotonic())
@@ -161,7 +186,7 @@ class _Watcher(threading.Thread):
                 self.matches.clear()
 
     def _watch(self) -> None:
-        if self._ladder:
+        if self._news is not None:
             self._spectator.follow_ladder()
         while not self.closed:
             while self._wishes and self._bucket.try_consume(1, time.monotonic()):
@@ -188,6 +213,8 @@ class _Watcher(threading.Thread):
                     LiveHead(head.match, head.game, head.options, head.bots, head.control, head.started, head.plies)
                     for head in matches
                 ]
+                if self._news is not None:
+                    self._news()
             case Up():
                 self.trouble = ""
             case Down(reason):
