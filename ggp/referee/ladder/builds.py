@@ -110,14 +110,15 @@ def built(ladder: Ladder, bots: tuple[Entrant, ...]) -> Ladder:
 
 
 def suspend_unfit(ladder: Ladder, store: Store, pools: Collection[int], say: Callable[[str], None]) -> None:
-    """Suspend the unfit bots in the store, and readmit those that were unfit once and no longer are.
+    """Suspend the unfit bots in the store, whose build failed or whose program is missing. Readmit those whose
+    build failed once and no longer does.
 
     `pools`: the ids of the ladder's. Raises StoreError.
     """
     seats = {(seat.name, seat.version): seat for pool in pools for seat in store.seats(pool)}
     for bot in ladder.bots:
         seat = seats.get((bot.name, bot.version))
-        if bot.start.source is None or seat is None:
+        if seat is None or not (bot.unfit or bot.start.source):
             continue
         if bot.unfit:
             say(f"{bot.name} is suspended: {bot.unfit}")

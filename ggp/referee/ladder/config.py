@@ -39,6 +39,7 @@ from ggp.referee.ladder.tune import START, TUNED, ParamTable, check_fields, entr
 from ggp.referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
 from ggp.referee.play.bot_spec import (
     BotSpec,
+    HostBusy,
     LaunchError,
     Snapshot,
     WordError,
@@ -276,19 +277,34 @@ TABLES: dict[str, type[Struct]] = {
 # -- A whole file.
 
 
-def read_ladder(path: Path) -> Ladder:
-    """The ladder of a file, with all that can be known without starting a process. Raises ConfigError."""
-    return ladder_of(read_toml(path), path)
+def read_ladder(path: Path, lenient: bool = False) -> Ladder:
+    """Return the ladder of a file, with all that can be known without starting a process.
+
+    Args:
+        lenient: A bot whose program is missing is unfit, unless the ladder could not be played without it.
+
+    Raises:
+        ConfigError: The file is invalid.
+    """
+    return ladder_of(read_toml(path), path, lenient)
 
 
-def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
-    """The ladder that these values are, read from the file or to be written there. Raises ConfigError."""
+def ladder_of(values: dict[str, Any], path: Path, lenient: bool = False) -> Ladder:
+    """Return the ladder that these values describe, read from the file or to be written there.
+
+    Args:
+        lenient: As in read_ladder.
+
+    Raises:
+        ConfigError: The values are invalid.
+    """
     file = str(path)
     top = decode(file, "", values, LadderTable)
     if not top.bot:
         raise ConfigError(file, "bot", "there is none: add a table [bot.NAME]")
-    ladder = without_format(file, top, LadderBotTable)
+    ladder = without_format(file, top, LadderBotTable, lenient=lenient)
     form = read_format(file, top, ladder.bots, ladder.pools)
+    _check_missing(file, ladder, form)
     if form.plan:
         template = ladder.bots[0]
         check_fields(file, template, form.plan.parameters)
@@ -300,7 +316,21 @@ def ladder_of(values: dict[str, Any], path: Path) -> Ladder:
     return replace(ladder, format=form)
 
 
-def without_format(file: str, top: TopTable, bot_table: type[BotTable], secrets: Sequence[str] = ()) -> Ladder:
+def _check_missing(file: str, ladder: Ladder, form: Format) -> None:
+    """Raise ConfigError for a bot without its program if the ladder could not be played without that bot."""
+    missing = {bot.name: bot.unfit for bot in ladder.bots if bot.unfit}
+    needed = set(missing) if form.plan else missing.keys() & set(form.bots)
+    for pool in ladder.pools:
+        entered = [bot.name for bot in ladder.entered(pool)]
+        if sum(name not in missing for name in entered) < 2:
+            needed |= missing.keys() & set(entered)
+    for name in (name for name in missing if name in needed):
+        raise ConfigError(file, f"{dotted('bot', name)}.command", missing[name])
+
+
+def without_format(
+    file: str, top: TopTable, bot_table: type[BotTable], secrets: Sequence[str] = (), lenient: bool = False
+) -> Ladder:
     """All but the format of a ladder, or a lobby as far as it is a ladder. `secrets`: what no bot in a sandbox may read
     beside the file itself and the store. Raises ConfigError."""
     folder, name = Path(file).absolute().parent, ladder_name(file, top)
@@ -314,7 +344,7 @@ def without_format(file: str, top: TopTable, bot_table: type[BotTable], secrets:
     private += sorted({str(Path(path).with_suffix(".seats")) for path in private[len(secrets) : -1]})  # of ggp web
     sandbox = read_sandbox(file, top.sandbox, private)
     pools = _read_pools(file, top, folder, replace(sandbox, level=top.engine_sandbox))
-    bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table, sandbox)
+    bots = _read_bots(file, top, folder, [pool.name for pool in pools], bot_table, sandbox, lenient)
     for bot in bots:
         _check_move_limit(file, bot, pools)
     return Ladder(
@@ -423,7 +453,13 @@ def _words(options: dict[str, Any]) -> dict[str, str]:
 
 
 def _read_bots(
-    file: str, top: TopTable, folder: Path, pools: Sequence[str], bot_table: type[BotTable], sandbox: Sandbox
+    file: str,
+    top: TopTable,
+    folder: Path,
+    pools: Sequence[str],
+    bot_table: type[BotTable],
+    sandbox: Sandbox,
+    lenient: bool,
 ) -> tuple[Entrant, ...]:
     shared = Snapshot()  # looks up once what bots share
     bots = []
@@ -431,12 +467,18 @@ def _read_bots(
         at = dotted("bot", name)
         table = decode(file, at, values, bot_table)
         _check_names(file, f"{at}.pools", "pool", table.pools, pools)
+        unfit = ""
         try:
             start = _bot_spec(file, at, values, table, folder, _builds(file, top), sandbox)
             start = replace(start, name=name, version=shared.version_of(start))
         except (WordError, LaunchError) as error:
-            raise ConfigError(file, f"{at}.command", str(error)) from None
-        bots.append(Entrant(name, start, table.pools or tuple(pools), table.parent, table.anchor))
+            if not lenient or table.source or isinstance(error, WordError | HostBusy):
+                raise ConfigError(file, f"{at}.command", str(error)) from None
+            unfit = str(error)
+            read = read_bot(table.command, folder, missing=True)
+            start = with_settings(file, at, read, table, values, folder, sandbox)
+            start = replace(start, name=name, version=shared.version_without_program(start))
+        bots.append(Entrant(name, start, table.pools or tuple(pools), table.parent, table.anchor, unfit))
     _check_parents(file, {bot.name: bot.parent for bot in bots})
     return tuple(bots)
 

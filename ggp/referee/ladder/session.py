@@ -194,7 +194,11 @@ def _read(
     """
     from ggp.referee.ladder.config import read_ladder
 
-    ladder = read = read_ladder(file)
+    ladder = read = read_ladder(file, lenient=True)
+    known = {bot.name for bot in before.bots if bot.unfit} if before is not None else set()
+    for bot in ladder.bots if before is not None else ():
+        if bot.unfit and bot.name not in known:  # it may be written at this moment: go on with the version before
+            raise ConfigError(str(file), f"{dotted('bot', bot.name)}.command", bot.unfit)
     if builds is not None:
         bots = builds.finish(ladder.bots) if before is None else builds.begin(ladder.bots, before.bots)
         ladder = built(ladder, bots)
@@ -227,6 +231,8 @@ class Watched:
     def follow(self, ladder: Ladder) -> None:
         """Watch the programs of this ladder from now on, which was just read. A few ms for a thousand bots."""
         look, files = Snapshot(), dict[str, None]()
+        missing = {bot.start for bot in ladder.bots if bot.unfit and not bot.start.source}
+        files |= dict.fromkeys(start.argv[0] for start in missing)  # it is a new version as soon as it is there
         for start in ladder.programs:
             with contextlib.suppress(LaunchError):  # it vanished: its version differs
                 files |= dict.fromkeys(look.files_of(start))
@@ -237,7 +243,7 @@ class Watched:
         self._states = {self._path: self._states[self._path]} | {file: _state(file) for file in files}
         look = Snapshot()  # what changes from here on has another state
         if not all(map(is_current, sources)) or any(
-            _version(look, start) != start.version for start in ladder.programs
+            _version(look, start) != start.version for start in ladder.programs if start not in missing
         ):
             self._states[self._path] = _ABSENT  # it changed between the reading and now
 

@@ -145,11 +145,11 @@ def read_game(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def read_bot(text: str, folder: Path | None = None, human: bool = False) -> BotSpec:
+def read_bot(text: str, folder: Path | None = None, human: bool = False, missing: bool = False) -> BotSpec:
     """A built-in (`greedy:playouts=50`), a command line, `tcp://host:port` or `ipc://path`; after `name=` or not.
 
-    Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here. Raises WordError
-    or LaunchError when nothing could be started.
+    Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here; `missing`: whether
+    its program may be missing now. Raises WordError or LaunchError when nothing could be started.
     """
     named = _NAMED.fullmatch(text)
     name, what = (named[1], named[2]) if named else ("", text)
@@ -166,7 +166,8 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False) -> BotS
         options = [option for option in re.split("[,:]", built_in[2] or "") if option]
         return BotSpec(name or built_in[1], what, (*BOTS, built_in[1], *options), named=bool(name))
     argv = beside(folder, _split(what, "BOT"))
-    find_program(argv[0])
+    if not missing:
+        find_program(argv[0])
     return BotSpec(name or _as_name(_program_name(argv)), what, argv, named=bool(name))
 
 
@@ -501,6 +502,12 @@ class Snapshot:
         hashes = [self._hash(file) for file in self.files_of(start)]
         hashes += [start.source.digest] if start.source else []
         said = [start.url or start.command, sorted(_without_keys(start)), hashes, *start.own_play]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
+
+    @staticmethod
+    def version_without_program(start: BotSpec) -> str:
+        """Return a version for a bot whose program is missing: another one than with any program."""
+        said = [start.command, sorted(_without_keys(start)), "missing", *start.own_play]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
     def files_of(self, start: BotSpec) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import sys
 import time
 from pathlib import Path
 
@@ -176,6 +177,32 @@ def test_a_bot_that_does_not_start_is_suspended_and_the_others_play_on(tmp_path:
     lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
     assert lines["d"]["games"] > 20
     check_whole(file)
+
+
+def test_a_bot_without_its_program_is_suspended_and_plays_once_it_is_there(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    file = write_ladder(tmp_path, *BOTS, str(script))
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    assert f"d is suspended: {script} does not exist" in first_line(running, "is suspended")
+    wait_until(lambda: stored(file) > 8)
+    assert _games_of(file, "d") == 0
+    script.write_text(f"#!{sys.executable}\nfrom ggp.bots.random import main\nmain(['seed=5'])\n", encoding="utf-8")
+    script.chmod(0o755)
+    wait_until(lambda: _games_of(file, "d") > 0)
+    running.process.send_signal(signal.SIGINT)
+    assert running.wait().status == 130
+    with open_store(file) as store:
+        seats = sorted(
+            (seat for seat in store.seats(store.pools()[0].id) if seat.name == "d"), key=lambda seat: seat.id
+        )
+    assert [(bool(seat.suspended), seat.active) for seat in seats] == [(True, False), (False, True)]
+    check_whole(file)
+
+
+def test_a_ladder_that_needs_the_missing_program_does_not_begin(tmp_path: Path) -> None:
+    file = write_ladder(tmp_path, BOTS[0], str(tmp_path / "mine"))
+    ran = ggp("ladder", "run", str(file), "--games", "2")
+    assert ran.status == 2 and f"bot.b.command: {tmp_path / 'mine'} does not exist" in ran.err
 
 
 def test_a_bot_joins_while_it_runs_and_a_broken_file_changes_nothing(tmp_path: Path) -> None:
