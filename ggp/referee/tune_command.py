@@ -30,6 +30,7 @@ from ggp.referee.store.store import Store
 from ggp.referee.terminal import TextTable, clean, say, show
 
 NAME = "ggp tune"
+_REPEATS = "the bot does not randomise, so they tell nothing new; write openings = 4 into [pool]"
 POINTS = 100  # of a curve in the JSON
 _WIDTH, _HEIGHT = 64, 8  # of a plot, in characters
 EPILOGUE = """\b
@@ -47,11 +48,13 @@ whatever happens, and the same command goes on.
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """What the store holds of a tune; `verdict` None before its test."""
+    """What the store holds of a tune; `verdict` None before its test. `repeated` of its `games` repeat others."""
 
     ladder: Ladder
     state: TuneState
     verdict: Verdict | None
+    repeated: int = 0
+    games: int = 0
 
     @property
     def command(self) -> str:
@@ -123,7 +126,8 @@ def read_result(ladder: Ladder) -> TuneResult:
         schedule = PoolSchedule(ladder, pool, row.id, store).schedule
         assert schedule.tune is not None, "both versions are entered"
         schedule.due()  # whether the test is over is known to who asks for more pairs
-        return TuneResult(ladder, state_of(schedule.tune), schedule.verdict)
+        repeated = sum(sum(counts) for _, _, *counts in store.repeats(row.id))
+        return TuneResult(ladder, state_of(schedule.tune), schedule.verdict, repeated, row.games)
 
 
 def _write_plot(state: TuneState, path: Path) -> None:
@@ -149,7 +153,9 @@ def _show(result: TuneResult, progress: Progress, quiet: bool) -> None:
     if not quiet:
         for place, one in enumerate(state.plan.parameters):
             say("", *plot_lines(one.name, [(done, values[place]) for done, values in state.history]))
-    say("", f"tuned: {clean(result.command)}")
+    say("", "still moving: the values are not tuned yet" if state.moving else f"tuned: {clean(result.command)}")
+    if result.repeated:
+        say(f"{result.repeated} of {result.games} games repeat others: {_REPEATS}")
     if result.verdict:
         say(f"against the start: {in_words(result.verdict)}")
     for (who, what), number in sorted(progress.faults.items()):
@@ -178,7 +184,7 @@ def plot_lines(name: str, points: Sequence[tuple[int, float]]) -> list[str]:
 
 
 def _as_json(result: TuneResult, progress: Progress) -> dict[str, Any]:
-    """`half` is half of the 95 % interval of `tuned`, null with a single chain."""
+    """`half` is half of the 95 % interval of `tuned`, null with a single chain and, like `command`, while it moves."""
     state, verdict = result.state, result.verdict
     names = [one.name for one in state.plan.parameters]
     return {
@@ -189,14 +195,16 @@ def _as_json(result: TuneResult, progress: Progress) -> dict[str, Any]:
         "chains": state.plan.chains,
         "parameters": [
             {"name": one.name, "start": one.start, "min": one.low, "max": one.high, "step": one.step}
-            | {"integer": one.whole, "tuned": found.value, "half": found.half}
+            | {"integer": one.whole, "tuned": found.value, "half": None if state.moving else found.half}
             for one, found in zip(state.plan.parameters, state.estimates, strict=True)
         ],
         "history": [
             {"iterations": done, "values": dict(zip(names, values, strict=True))}
             for done, values in thinned(state.history, POINTS)
         ],
-        "command": result.command,
+        "moving": state.moving,
+        "repeated": result.repeated,
+        "command": None if state.moving else result.command,
         "verdict": verdict
         and {"state": verdict.state, "llr": verdict.llr, "games": verdict.games, "text": in_words(verdict)},
         "games": progress.games,

@@ -177,7 +177,8 @@ class PoolTune(Tuning):
 class TuneState:
     """How a tune stands: `known` of its iterations are played, of which `silent` say nothing.
 
-    `estimates`: of each parameter of the plan. `history`: iterations, and the values after them.
+    `estimates`: of each parameter of the plan. `history`: iterations, and the values after them. `settled`: whether the
+    chains agree.
     """
 
     plan: TunePlan
@@ -185,16 +186,22 @@ class TuneState:
     silent: int
     estimates: tuple[TunedValue, ...]
     history: tuple[tuple[int, Values], ...]
+    settled: bool = False
+
+    @property
+    def moving(self) -> bool:
+        """Whether the values still change, so that they have no error yet, and are not the tuned ones."""
+        return not self.settled and self.known < self.plan.iterations
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """A row a parameter, as text: name, start, tuned value, half of the 95 % interval, bounds."""
+        """A row a parameter, as text: name, start, value, half of the 95 % interval ("" while it moves), bounds."""
         return [
             (
                 one.name,
                 written(one.start),
                 _rounded(found.value, one),
-                "" if found.half is None else _rounded(found.half, one),
+                "" if found.half is None or self.moving else _rounded(found.half, one),
                 f"{written(one.low)} … {written(one.high)}{' reached' if found.value in (one.low, one.high) else ''}",
             )
             for one, found in zip(self.plan.parameters, self.estimates, strict=True)
@@ -205,18 +212,21 @@ class TuneState:
         """`312 of 4,000 iterations in 4 chains`, and what ± means."""
         words = [f"{self.known:,} of {self.plan.iterations:,} iterations in {self.plan.chains} chains"]
         words += [f"{self.silent:,} without a result"] if self.silent else []
-        words += ["± is 95 %, from how far the chains are apart"] if self.plan.chains > 1 else []
+        if self.moving:
+            words += ["the values are still moving, so they have no ± yet"]
+        elif self.plan.chains > 1:
+            words += ["± is 95 %, from how far the chains are apart"]
         return "; ".join(words)
 
 
-TUNE_HEADS = ("parameter", "start", "tuned", "±", "bounds")
+TUNE_HEADS = ("parameter", "start", "value", "±", "bounds")
 
 
 def state_of(tune: Tuning) -> TuneState:
     """How it stands now."""
     found = tune.estimates()
     now = (tune.known, tuple(one.value for one in found))
-    return TuneState(tune.plan, tune.known, tune.silent, found, (*tune.history, now))
+    return TuneState(tune.plan, tune.known, tune.silent, found, (*tune.history, now), tune.settled)
 
 
 def _rounded(value: float, one: Parameter) -> str:

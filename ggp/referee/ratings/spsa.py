@@ -23,7 +23,10 @@ Values = tuple[float, ...]  # one for each parameter
 
 # Student's t for 95 %, by degrees of freedom from 1.
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+# And for 80 %.
+_T80 = (3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383, 1.372, 1.363, 1.356, 1.350, 1.345, 1.341)
 MOST_CHAINS = len(_T95) + 1
+_FEWEST_TURNS = 20  # iterations of a chain; before, chance moves it more than the results do
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,7 @@ class Tuning:
         self._results: dict[int, float | None] = {}  # by the number of the pair
         self._lost: set[int] = set()  # numbers of pairs in whose place others are played
         self.history: list[tuple[int, Values]] = [(0, plan.start)]  # iterations, and the mean of the chains after them
+        self._trail: list[tuple[int, list[Values]]] = [(0, self._centres)]  # iterations, and the chains after them
 
     def offer(self, number: int, result: float | None) -> None:
         """Of a pair: games won less games lost by its first set. None: it says nothing, and moves nothing."""
@@ -240,8 +244,21 @@ class Tuning:
 
     def estimates(self) -> tuple[TunedValue, ...]:
         """After all iterations before which no result is missing."""
+        return estimates(self._after(self._whole))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the chains have stopped moving, so that how far they are apart says how far the values are off."""
+        played = self._whole
+        half = max((one for one in self._trail if one[0] <= played // 2), key=lambda one: one[0])
+        enough = played >= max(_FEWEST_TURNS * self.plan.chains, self.plan.iterations // 4)
+        return enough and have_settled(half[1], self._after(played))
+
+    @property
+    def _whole(self) -> int:
+        """The iterations before which no result is missing."""
         missing = (at for at in range(self._folded, self.issued) if self._numbers[at] not in self._results)
-        return estimates(self._after(next(missing, self.issued)))
+        return next(missing, self.issued)
 
     @property
     def tuned(self) -> Values:
@@ -253,6 +270,7 @@ class Tuning:
         if upto > self._folded:
             self._centres, self._folded = self._after(upto), upto
             self.history.append((upto, tuple(one.value for one in estimates(self._centres))))
+            self._trail.append((upto, self._centres))
 
     def _after(self, upto: int) -> list[Values]:
         """Where the chains are after so many iterations."""
@@ -263,6 +281,24 @@ class Tuning:
                 chain, signs = iteration % self.plan.chains, self._probes[iteration].signs
                 centres[chain] = moved(self.plan, iteration, centres[chain], signs, result)
         return centres
+
+
+def have_settled(before: Sequence[Values], now: Sequence[Values]) -> bool:
+    """Whether chains that were at `before` when half of their iterations were played do not move together any more.
+
+    Chains that still climb go the same way, so the mean of their movements is far from 0 for its standard error. The
+    test is Student's t at 20 %, because it is worse to overlook a movement than to wait. A movement that no error hides
+    but that is larger than the interval of the values is one, too. A single chain never tells.
+    """
+    if len(now) < 2:
+        return False
+    for place, found in enumerate(estimates(now)):
+        moved_by = [end[place] - start[place] for start, end in zip(before, now, strict=True)]
+        mean = math.fsum(moved_by) / len(now)
+        variance = math.fsum((one - mean) ** 2 for one in moved_by) / (len(now) - 1)
+        if abs(mean) > _T80[len(now) - 2] * math.sqrt(variance / len(now)) or abs(mean) > (found.half or 0.0):
+            return False
+    return True
 
 
 def estimates(ends: Sequence[Values]) -> tuple[TunedValue, ...]:

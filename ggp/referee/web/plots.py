@@ -132,7 +132,7 @@ def tune_plot(state: TuneState) -> dict[str, Any]:
     panels = []
     for place, (one, found) in enumerate(zip(state.plan.parameters, state.estimates, strict=True)):
         values = [(done, values[place]) for done, values in points]
-        half = found.half or 0.0
+        half = 0.0 if state.moving else found.half or 0.0
         seen = [value for _, value in values]
         low, high = _range([one.start, found.value - half, *seen], [one.start, found.value + half, *seen])
         top = place * _PANEL

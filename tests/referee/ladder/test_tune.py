@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.config import read_ladder
-from ggp.referee.ladder.tune import WINDOW, FaultWindow, TunedBots
+from ggp.referee.ladder.tune import WINDOW, FaultWindow, TunedBots, TuneState
 from ggp.referee.play.bot_spec import version_of
-from ggp.referee.ratings.spsa import Parameter, TunePlan, Values
+from ggp.referee.ratings.spsa import Parameter, TunedValue, TunePlan, Values
 from ggp.referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry
 from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
 from tests.support.dask_cluster import DaskCluster
@@ -421,3 +421,12 @@ def test_what_is_refused_before_a_game(tmp_path: Path, text: str, problem: str) 
 def test_nothing_to_show_yet(tmp_path: Path) -> None:
     ran = ggp("tune", str(write_tune(tmp_path)), "--show")
     assert ran.status == 1 and len(ran.err.splitlines()) == 1
+
+
+def test_values_that_still_move_have_no_error_and_no_command() -> None:
+    plan = TunePlan((Parameter("x", 2, 0, 20, 1),), 50, 4, 8, 0.4)
+    early = TuneState(plan, 17, 0, (TunedValue(5.96, 0.88),), ((0, (2.0,)), (17, (5.96,))))
+    assert early.moving and early.rows[0][2:4] == ("5.96", "") and "still moving" in early.summary
+    assert "±" not in early.summary.replace("no ± yet", "")
+    for late in (replace(early, settled=True), replace(early, known=200)):
+        assert not late.moving and late.rows[0][3] == "0.88" and "± is 95 %" in late.summary

@@ -6,7 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from ggp.referee.ratings.spsa import Parameter, TunePlan, Tuning, Values, estimates, is_filled, moved, probe, written
+from ggp.referee.ratings.spsa import (
+    RATE,
+    Parameter,
+    TunePlan,
+    Tuning,
+    Values,
+    estimates,
+    have_settled,
+    is_filled,
+    moved,
+    probe,
+    written,
+)
 
 X = Parameter("x", 2, 0, 20, 1)
 WHOLE = Parameter("n", 3, 0, 10, 1, whole=True)
@@ -184,3 +196,38 @@ def test_an_iteration_without_a_result_moves_nothing() -> None:
     for number in range(8):
         tune.offer(number, None)
     assert tune.finished and tune.silent == 8 and tune.tuned == (2,)
+
+
+def stopped(plan: TunePlan, elo: Elo, seed: int, upto: int) -> Tuning:
+    """A tune of which so many iterations are played, batch by batch."""
+    tune, chance = Tuning(plan, str(seed)), random.Random(seed)
+    while tune.issued < upto and (size := tune.next_size()):
+        numbers = range(tune.issued, tune.issued + size)
+        tune.add(numbers)
+        for number in numbers:
+            one = tune.probe_of(number)
+            win = 1 / (1 + 10 ** ((elo(one.minus) - elo(one.plus)) / 400))
+            tune.offer(number, 2 * sum(chance.random() < win for _ in range(2)) - 2)
+    return tune
+
+
+def test_chains_that_climb_have_not_settled() -> None:
+    """17 of 200 iterations tell nothing; and later, while the optimum is far away, nearly no tune seems settled."""
+    plan = TunePlan((Parameter("x", 2, 0, 100, 1),), 100, 4, 8, 0.4)
+    climbs = quadratic(60, loss=200)
+    assert not any(stopped(plan, climbs, seed, 17).settled for seed in range(50))
+    for upto in (120, 200, 280):
+        early = sum(stopped(plan, climbs, seed, upto).settled for seed in range(50))
+        assert early <= 2, f"{early} of 50 tunes that climb seem settled after {upto} iterations"
+
+
+def test_chains_at_the_optimum_settle_before_the_end() -> None:
+    plan = TunePlan((Parameter("x", 6, 0, 100, 1),), 400, 8, 16, RATE / 400)
+    settled = sum(stopped(plan, quadratic(6, loss=200), seed, 2400).settled for seed in range(50))
+    assert settled >= 30
+
+
+def test_one_chain_never_tells() -> None:
+    assert not have_settled([(1.0,)], [(1.0,)])
+    assert have_settled([(1.0,), (2.0,), (3.0,)], [(1.5,), (1.5,), (3.0,)])
+    assert not have_settled([(1.0,), (2.0,), (3.0,)], [(2.0,), (3.0,), (4.1,)])
