@@ -294,7 +294,7 @@ def _show_standings(report: SeriesReport, title: str) -> None:
     if groups:
         say(clean(groups_line(groups)))
     if rated:
-        say(f"{zero_line({})}; Bradley-Terry, model davidson")
+        say(f"{zero_line({}, grouped=bool(groups))}; Bradley-Terry, model davidson")
     say(*map(clean, _meetings(report)))
 
 

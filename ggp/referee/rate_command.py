@@ -282,9 +282,10 @@ def _notes(ratings: "Ratings", prior: str, results: Results) -> list[str]:
     """The meaning of the numbers, and a misfit of the model."""
     seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
     other = f"; the Elo of ggp match: --model {LOGISTIC}" if len(results.names) == 2 else ""
+    groups = groups_of(ratings.standings())
     notes = [
-        *filter(None, [groups_line(groups_of(ratings.standings()))]),
-        zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all()),
+        *filter(None, [groups_line(groups)]),
+        zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all(), grouped=bool(groups)),
         f"model {ratings.model.name} (Bradley-Terry), prior {prior}{other}",
         f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {results.lines.games} games",
     ]

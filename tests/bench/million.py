@@ -64,11 +64,11 @@ def _rated(path: Path, pool: int) -> list[Row]:
         def refit(warm: bool) -> None:
             seats = store.seats(pool)
             start = kept_ratings(store.fit(pool), "davidson") if warm else None
-            ratings = rate_seats(ResultsTable.of(store.meeting_counts(pool)), seats, start=start)
+            ratings = rate_seats(ResultsTable.of(store.meeting_counts(pool), store.repeats(pool)), seats, start=start)
             store.save_fit(pool, make_fit(ratings, pool, store.counted(pool), seats))
 
         cold, warm = (_best(partial(_here, partial(refit, start))) for start in (False, True))
-        table, seats = ResultsTable.of(store.meeting_counts(pool)), store.seats(pool)
+        table, seats = ResultsTable.of(store.meeting_counts(pool), store.repeats(pool)), store.seats(pool)
         start = kept_ratings(store.fit(pool), "davidson")
         fit = _best(partial(_here, partial(rate_seats, table, seats, start=start)))
     return [

@@ -248,6 +248,7 @@ def test_groups_that_never_met_are_marked(tmp_path: Path) -> None:
     ran = ggp("rate", str(table))
     assert ran.status == 0 and "2 groups of bots never met, not even through others" in ran.out
     assert "cannot be compared (group 1: b, a; group 2: c, d)" in ran.out
+    assert "zero is the mean of each group; ± is 95 %, of the difference to that mean" in ran.out
     rows = [line.split() for line in ran.out.splitlines()[:5]]
     assert rows[0][1] == "group" and [row[1] for row in rows[1:]] == ["1", "1", "2", "2"]
     found = ggp("rate", str(table), "--json").json["ratings"]

@@ -217,7 +217,8 @@ def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPl
     labels, there = {seat.id: seat.label for seat in seats}, {place.seat.id for place in shown}
     groups = [[labels[id] for id in group if id in there] for group in fit.groups]
     apart = groups_line([group for group in groups if group])
-    zero = zero_line(held(seats, fit), idle=not all(place.score.games for place in shown), here=here)
+    idle = not all(place.score.games for place in shown)
+    zero = zero_line(held(seats, fit), idle=idle, here=here, grouped=bool(apart))
     return f"{zero}; {apart}" if apart else zero
 
 

@@ -30,8 +30,11 @@ def half(se: float | None, digits: int = 1) -> str:
     return f"{Z95 * se:.{digits}f}" if se else ""
 
 
-def zero(anchors: Mapping[str, float], here: bool = True) -> str:
-    """The meaning of zero: `anchors` by name with their ratings. `here`: the bots are in the table above."""
+def zero(anchors: Mapping[str, float], here: bool = True, grouped: bool = False) -> str:
+    """The meaning of zero: `anchors` by name with their ratings. `here`: the bots are in the table above. `grouped`:
+    they are of several groups."""
+    if not anchors and grouped:
+        return "the mean of each group"
     if not anchors:
         return "the mean of these bots" if here else "the mean of the bots in the standings"
     if len(anchors) > 1:
@@ -40,12 +43,13 @@ def zero(anchors: Mapping[str, float], here: bool = True) -> str:
     return f"{abs(elo):g} Elo {'below' if elo > 0 else 'above'} the anchor {name}" if elo else f"the anchor {name}"
 
 
-def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = True) -> str:
-    """The line under a table of ratings. `idle`: some of the bots have no game; they do not move the mean."""
+def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = True, grouped: bool = False) -> str:
+    """The line under a table of ratings. `idle`: some of the bots have no game; they do not move the mean. `grouped`:
+    they are of several groups."""
     if len(anchors) > 1:
         return f"zero is {zero(anchors)}; ± is 95 %, with the anchors taken as exact"
     to, which = ("the anchor", "") if anchors else ("that mean", " that have a game" * idle)
-    return f"zero is {zero(anchors, here)}{which}; ± is 95 %, of the difference to {to}"
+    return f"zero is {zero(anchors, here, grouped)}{which}; ± is 95 %, of the difference to {to}"
 
 
 def groups_line(groups: Sequence[Sequence[str]]) -> str:
@@ -59,7 +63,7 @@ def groups_line(groups: Sequence[Sequence[str]]) -> str:
     said += [f"and {len(groups) - _NAMED} more groups"] if len(groups) > _NAMED else []
     return (
         f"{len(groups)} groups of bots never met, not even through others, so their ratings cannot be compared "
-        f"({'; '.join(said)}); a group without an anchor has its own mean for zero"
+        f"({'; '.join(said)}); zero is the mean of the group where it has no anchor"
     )
 
 

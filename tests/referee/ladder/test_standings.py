@@ -58,7 +58,8 @@ def test_a_fit_says_what_the_ratings_say() -> None:
 
 
 def test_nothing_is_rated_of_one_bot() -> None:
-    assert rate_pool(Mock(meeting_counts=lambda pool: [], fit=lambda pool: None), 1, SEATS[:1], "davidson") is None
+    empty = Mock(meeting_counts=lambda pool: [], repeats=lambda pool: [], fit=lambda pool: None)
+    assert rate_pool(empty, 1, SEATS[:1], "davidson") is None
 
 
 def test_a_fit_is_current_until_something_changes() -> None:
