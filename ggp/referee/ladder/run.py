@@ -5,6 +5,7 @@ before it counts) → schedule. A run that is killed loses what is not committed
 same keys and with the same random draws.
 """
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,11 +29,12 @@ from ggp.referee.play.process import NO_LIMITS, ProcessLimits
 from ggp.referee.play.worker import Batch, BatchResult
 from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, StoreGone, Taken, UnplayablePair
 from ggp.referee.store.schema import NO_CULPRIT
-from ggp.referee.store.store import Store
+from ggp.referee.store.store import Store, lost_games
 
 COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
 PATIENCE = 900.0  # seconds that a full disk or a locked store is waited for
 _LOOK = 1.0  # seconds between looks at the configuration
+_CHECKPOINT = 60.0  # seconds between checkpoints, if the run is not idle before
 _BEAT = 10.0  # seconds between heartbeats
 _DEATHS = 3  # times in a row that workers may die without a game in between
 
@@ -112,6 +114,7 @@ class LadderRun:
         self._doubtful: list[UnplayablePair] = []  # whose program was changed: the configuration may say why
         self._news = ProgressTracker(self.progress, store, limits)
         self._looked = self._beaten = time.monotonic()
+        self._checkpointed, self._rested = time.monotonic(), True  # when, and whether the run has been idle since
         self._deaths = 0
         self._faults = FaultWindow()
         self._hungry = False  # workers could do with more than the schedule gives, which waits for results
@@ -125,6 +128,10 @@ class LadderRun:
 
         Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
         """
+        if lost := self.store.lost():
+            said = lost_games(lost, self.store.database.name)
+            self._news.say(said)
+            self.store.note("lost", said)
         self._enrol(self.ladder)
         self.under_way.left = self._left()
         with on_signals(self._stop, *STOP_SIGNALS):
@@ -241,6 +248,11 @@ class LadderRun:
                 self._refuse(gone)
             except StoreError:  # the saving of games reports it
                 pass
+        if now - self._checkpointed > _CHECKPOINT or (self._idle and not self._rested):
+            self._checkpointed, self._rested = now, self._idle
+            with contextlib.suppress(StoreError):  # the saving of games reports it
+                self.store.checkpoint()
+        self._rested = self._rested and self._idle
         if now - self._looked < _LOOK and not self._doubtful:
             return
         self._looked = now

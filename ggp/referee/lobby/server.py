@@ -27,6 +27,7 @@ from ggp.referee.lobby.spectators import Spectators
 from ggp.referee.store.model import Ladder, StoreError, StoreGone, Taken
 from ggp.referee.store.store import Store
 
+_CHECKPOINT = 60.0  # seconds between checkpoints of the store
 _BEAT = 10.0  # seconds between signs of life in the store
 _AFTER_FAULT = 1.0  # seconds until pairing goes on after a look that failed, at the least
 
@@ -171,7 +172,7 @@ class LobbyServer:
 
     async def _pair_until_stopped(self) -> None:
         """Pair idle bots until `stop`. A round that fails is logged."""
-        beat = time.monotonic()
+        beat = checkpoint = time.monotonic()
         clocks = ClockWatch(time.time(), beat)
         while not self._stopping.is_set():
             pause = self._plan.pairing
@@ -184,6 +185,9 @@ class LobbyServer:
                     beat = time.monotonic()
                     if self._front is None:
                         await self.writer.work(self._store.beat)
+                if time.monotonic() - checkpoint > _CHECKPOINT:
+                    checkpoint = time.monotonic()
+                    await self.writer.work(self._store.checkpoint)
             except StoreGone as error:
                 self.writer.lose(error)
             except StoreError:  # it is tried again in a moment

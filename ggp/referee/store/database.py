@@ -39,6 +39,7 @@ from ggp.referee.store.schema import NAME, endings, fronts, games, lines, meta, 
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds
+_CHECKPOINT_MS = 200  # that a checkpoint waits for readers; the next one comes in a minute
 _STEPS = 10_000  # of SQLite's virtual machine, about a millisecond, between looks at the time
 _NO_ROOM_BESIDE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _FORMS = "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
@@ -88,6 +89,28 @@ class Database:
         """One snapshot. Raises StoreError."""
         with self._told(), self._reader.connect() as connection, connection.begin():
             yield connection
+
+    def checkpoint(self) -> None:
+        """Bring the write-ahead log of SQLite into the database and empty it, unless readers keep it for long.
+
+        What is in a log that is damaged is lost. It must be empty afterwards: of a damaged log SQLite takes the whole
+        frames at its begin, which would be older than the database.
+
+        Raises:
+            StoreError: The database does not take it now.
+        """
+        if not self.sqlite or self._identity is None:
+            return
+        self._look()
+        with self._told(), self._writer.connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            try:
+                driver.execute(f"PRAGMA busy_timeout={_CHECKPOINT_MS}").fetchall()
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise meaning(OperationalError("", None, error), self.name) from None
+            finally:
+                driver.execute(f"PRAGMA busy_timeout={PATIENCE * 1000}").fetchall()
 
     def rescue(self) -> Path:
         """Copy the database that is still open, although its file is gone, to a new file beside it.

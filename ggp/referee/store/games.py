@@ -80,6 +80,11 @@ from ggp.referee.store.schema import (
 )
 
 
+def newest(connection: Connection) -> int:
+    """Return the highest id of a game. Ids follow each other and games are never removed, so it counts the games."""
+    return int(connection.execute(select(func.coalesce(func.max(games.c.id), 0))).scalar_one())
+
+
 def add(
     connection: Connection, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]
 ) -> list[PairResult]:

@@ -22,6 +22,7 @@ from ggp.referee.store.audit import Findings, Progress, rebuild
 from ggp.referee.store.bulk import execute_many
 from ggp.referee.store.counts import COLUMNS, SCORE_COLUMNS, repeats_of
 from ggp.referee.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
+from ggp.referee.store.game_count import GameCount
 from ggp.referee.store.model import (
     GAMES,
     Drift,
@@ -372,6 +373,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._count = GameCount(database.path) if database.path else None
         self._me = entries.Holder.here("")
 
     @classmethod
@@ -463,7 +465,11 @@ class Store:
         if not finished and not unplayable:
             return []
         with self.database.writing() as connection:
-            return played.add(connection, finished, unplayable)
+            results = played.add(connection, finished, unplayable)
+            newest = played.newest(connection) if self._count else 0
+        if self._count and finished:
+            self._count.write(newest)
+        return results
 
     def rescue(self, finished: Sequence[FinishedGame], gone: bool, folder: Path | None = None) -> str:
         """Write what is only in memory to a new file, and say in words where it is.
@@ -582,15 +588,35 @@ class Store:
 
     def check(self, progress: Progress = lambda done, total: None) -> Findings:
         """Every record's chain, every match against its record, every derived row against the matches. See rebuild."""
+        lost = self.lost()
         with self.database.reading() as connection:
-            return rebuild(connection, False, progress)
+            return _with_lost(rebuild(connection, False, progress), lost, self.database.name)
+
+    def lost(self) -> int:
+        """Return how many games were stored once and are not there any longer, as far as they were counted."""
+        if self._count is None:
+            return 0
+        counted = self._count.read()  # first: a game that is stored meanwhile is none that is lost
+        with self.database.reading() as connection:
+            return max(0, counted - played.newest(connection))
+
+    def checkpoint(self) -> None:
+        """See Database.checkpoint."""
+        self.database.checkpoint()
 
     def repair(self, progress: Progress = lambda done, total: None) -> Findings:
-        """Repair what check finds as far as the records allow. No process may run the ladder meanwhile."""
+        """Repair what check finds as far as the records allow; games that are gone are counted as gone from then on.
+
+        No process may run the ladder meanwhile.
+        """
+        lost = self.lost()
         with self.database.writing() as connection:
             if runner := entries.running(connection, self._me, others=True):
                 raise Locked(f"{self.database.name} is run by {runner}: wait until it is done, or end it")
-            return rebuild(connection, True, progress)
+            found, newest = rebuild(connection, True, progress), played.newest(connection)
+        if self._count and lost:
+            self._count.write(newest)
+        return _with_lost(found, lost, self.database.name)
 
     # ------------------------------------------------------------------------------------------------------------
 
@@ -626,6 +652,19 @@ class Store:
             left = None if left is None else left - len(found)
 
 
+def lost_games(lost: int, store: str) -> str:
+    """Say that so many games are gone from a store."""
+    why = "its write-ahead log was damaged, or an older copy was put in its place"
+    return f"{lost} games that were stored in {store} are gone: {why}; restore a newer copy, or they are played again"
+
+
+def _with_lost(found: Findings, lost: int, store: str) -> Findings:
+    if lost:
+        found.lines.append(lost_games(lost, store))
+        found.beyond += 1
+    return found
+
+
 @contextlib.contextmanager
 def _rescued(database: Database) -> Iterator[tuple[Path, Store]]:
     """A copy of a database whose file is gone, as a store without a run lock. Raises StoreError, OSError."""
@@ -656,5 +695,7 @@ def _prepare(database: Database, create: bool) -> None:
         raise StoreError(
             f"there is no store {database.name}: ggp ladder run makes it, or ggp tune of a tune", code="store-missing"
         )
+    if not at and path is not None:
+        GameCount(path).forget()
     with database.writing() as connection:
         migrate(connection)
