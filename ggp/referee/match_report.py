@@ -294,8 +294,10 @@ def _show_standings(report: SeriesReport, title: str) -> None:
     if groups:
         say(clean(groups_line(groups)))
     if rated:
-        say(f"{zero_line({}, grouped=bool(groups))}; Bradley-Terry, model davidson")
+        say(zero_line({}, grouped=bool(groups)))
     say(*map(clean, _meetings(report)))
+    if rated:
+        say("the table has Bradley-Terry Elo (model davidson)")
 
 
 def _meetings(report: SeriesReport) -> Iterator[str]:
