@@ -18,7 +18,7 @@ from ggp.protocol.drawing.scene import DrawingError, read_scene
 from ggp.protocol.printed import without_password
 from ggp.protocol.records import Record
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.archive.places import open_match
+from ggp.referee.archive.places import how_to_name_engine, open_match
 from ggp.referee.cli import HELP, run_command
 from ggp.referee.options import sandbox_option
 from ggp.referee.play.bot_spec import BotSpec, knowing, read_bot, read_engine
@@ -360,7 +360,7 @@ class _Job:
     async def _setting(self, engine: Engine) -> Setting:
         start = self.record.start
         if start.game not in await engine.games():
-            raise GameRefused(f"the engine knows no {start.game}; name one that does with --engine")
+            raise GameRefused(f"the engine knows no {start.game}; {how_to_name_engine(start)}")
         return Setting(start.game, start.options, await engine.options(start.game), self.control)
 
     async def _in_seat(self, seat: int, setting: Setting, judge: Judge, plies: list[int]) -> dict[str, Any]:

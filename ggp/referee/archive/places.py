@@ -5,6 +5,7 @@ A place is `FILE[#MATCH][@PLY]`. FILE is a file of records, or a ladder: its fil
 
 import contextlib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,8 @@ import click
 
 from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_password
-from ggp.protocol.records import Record
+from ggp.protocol.records import MatchStarted, Record
+from ggp.referee.play.bot_spec import OUR_ENGINE
 from ggp.referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
 from ggp.referee.terminal import clean
 
@@ -63,6 +65,27 @@ def is_ladder(word: str) -> bool:
             with open_input(path) as file:
                 return file.read(len(_MAGIC)) == _MAGIC
     return False
+
+
+def recorded_engine(start: MatchStarted) -> str:
+    """Return the command line or address of the foreign engine that judged a recorded match, "" if it was ours.
+
+    Whoever wrote the record chose it, so it is run only if the user says so.
+    """
+    command = start.engine.command
+    return "" if command == OUR_ENGINE or not command.isprintable() else command
+
+
+def how_to_name_engine(start: MatchStarted, option: str = "--engine") -> str:
+    """Say how to repeat a command whose engine does not know the game of a record.
+
+    Args:
+        option: what stands before an engine on the command line.
+    """
+    if command := recorded_engine(start):
+        word = command if option == "--" else shlex.quote(command)
+        return f"if you trust the record, repeat with its engine: {option} {word}"
+    return f"name an engine that does with {option}"
 
 
 def count_plies(record: Record, ply: int | None) -> int:

@@ -4,6 +4,7 @@ The moves are listed where the engine has no scene.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,10 +13,10 @@ import click
 
 from ggp.protocol.drawing import svg, text
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
-from ggp.protocol.records import MovePlayed, Record
+from ggp.protocol.records import MatchStarted, MovePlayed, Record
 from ggp.protocol.safe_files import replace_file
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.archive.places import count_plies, open_match
+from ggp.referee.archive.places import count_plies, how_to_name_engine, open_match, recorded_engine
 from ggp.referee.cli import HELP, run_command
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.engine import OVER, GameRefused, Status, start_engine
@@ -115,7 +116,9 @@ async def _replay(record: Record, wanted: Sequence[int], word: str | None) -> li
     engine = await start_engine(read_engine(word))
     try:
         if start.game not in await engine.games():
-            raise GameRefused(f"it knows no {start.game}; name an engine that does with --engine")
+            if word is None and _agrees(start):
+                return await _replay(record, wanted, recorded_engine(start))
+            raise GameRefused(f"it knows no {start.game}; {how_to_name_engine(start)}")
         status = await engine.new_game(new_game(start.game, start.options))
         for number in range(max(wanted) + 1):
             if number:
@@ -133,6 +136,15 @@ async def _replay(record: Record, wanted: Sequence[int], word: str | None) -> li
         raise click.ClickException(clean(str(error))) from None
     finally:
         await engine.peer.stop()
+
+
+def _agrees(start: MatchStarted) -> bool:
+    """Whether the user at the terminal wants the engine to be run that the record names."""
+    command = recorded_engine(start)
+    if not (command and all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))):
+        return False
+    click.echo(f"Our engine knows no {start.game}. The record was judged by this engine:\n\n  {command}\n", err=True)
+    return click.confirm("Run it? Only do so if you trust whoever wrote the record.", err=True)
 
 
 def _print(record: Record, positions: list[ShownPosition], width: int) -> None:

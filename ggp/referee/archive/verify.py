@@ -17,7 +17,7 @@ from ggp.protocol.drawing.scene import DrawingError, read_scene
 from ggp.protocol.printed import without_password
 from ggp.protocol.records import Record
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.archive.places import open_matches
+from ggp.referee.archive.places import how_to_name_engine, open_matches
 from ggp.referee.cli import BAD_USAGE, HELP, run_command
 from ggp.referee.options import sandbox_option
 from ggp.referee.play.bot_spec import BotSpec, confined_engine, read_engine
@@ -315,7 +315,7 @@ class _EnginePair:
         except EngineFailed as failure:
             return Deviation(ENGINE, clean(str(failure)), 0, failed=True)
         if other is None:
-            said = f"our engine knows no game {clean(record.start.game)}: name one that does with --engine"
+            said = f"our engine knows no game {clean(record.start.game)}: {clean(how_to_name_engine(record.start))}"
             return Deviation(ENGINE, said, 0)
         found = await verify(record, other, None, deep)
         return found._replace(who=OTHER) if found and found.who == ENGINE else found

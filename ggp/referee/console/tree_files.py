@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from ggp.protocol.connection import PeerRole
-from ggp.protocol.entry_points import version
+from ggp.protocol.entry_points import entry_points, version
 from ggp.protocol.input_files import open_input
 from ggp.protocol.records import MatchEnded, MovePlayed, Party, Record
 from ggp.protocol.safe_files import replace_file, without_mark
@@ -19,7 +19,14 @@ from ggp.protocol.sgf import Node, written, written_tree
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.export import sgf_node, sgf_root
 from ggp.referee.archive.import_ import CannotImport, FoundMove, ImportedGame, ImportedTree, Rules, sgf_trees, to_record
-from ggp.referee.archive.places import RecordPlace, RecordSource, open_match, read_place
+from ggp.referee.archive.places import (
+    RecordPlace,
+    RecordSource,
+    how_to_name_engine,
+    open_match,
+    read_place,
+    recorded_engine,
+)
 from ggp.referee.console.bench import Bench
 from ggp.referee.console.console import Console
 from ggp.referee.console.dialogue import Target, read_bots, read_peer
@@ -65,6 +72,10 @@ def open_tree(place: str, words: tuple[str, ...], command: tuple[str, ...], url:
     else:
         tree, source = None, open_match(place)
         start, plies = source.record.start, source.record.plies[: source.ply]
+        installed = [point.name for point in entry_points("ggp.games")]
+        if recorded_engine(start) and not (command or url or start.game in installed):
+            how = how_to_name_engine(start, "--connect" if "://" in recorded_engine(start) else "--")
+            raise click.ClickException(clean(f"our engine knows no {start.game}: {how}"))
         first, moves = new_game(start.game, start.options), [(ply.colour, ply.move) for ply in plies]
     then = tuple(f"ggp-play {colour} {move}" for colour, move in moves)
     return OpenTree(target._replace(first=first, then=then, bots=bots), source, tree)

@@ -202,7 +202,7 @@ class _BoardEngine:
         if status is None or line != self._new_game or self._moves != moves[: len(self._moves)]:
             self._status, self._new_game, self._moves = None, line, []
             if start.game not in await self._engine.games():
-                raise GameRefused(f"it knows no {start.game}")
+                raise GameRefused(f"it knows no {start.game}: the operator can name an engine that does with --engine")
             status = await self._engine.new_game(line)
         for colour, move in moves[len(self._moves) :]:
             _, status = await self._engine.play(colour, move)

@@ -13,9 +13,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import structs
 
-from ggp.protocol.records import MatchStarted, MovePlayed, Party, Record
+from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.referee.archive.show import main
+from ggp.referee.archive.verify import main as verify_main
+from ggp.referee.console.command import main as console_main
 from tests.support import TESTS
 from tests.support.cli import ggp
 from tests.support.sample_records import CUT_OFF
@@ -224,6 +227,51 @@ def test_a_file_without_matches(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_bytes(b"".join(record(f"m-{n}").lines() for n in range(9)))
     assert main([str(path), "--match", "x"]) == 2
     assert "m-0, m-1, m-2, m-3, m-4 … (9 matches)" in capsys.readouterr().err
+
+
+def judged_by(command: str, tmp_path: Path) -> str:
+    path, played = tmp_path / "theirs.jsonl", record(game="stones", moves="")
+    start = structs.replace(played.start, engine=Party(name="engine", command=command))
+    end = MatchEnded(seq=1, match="m-1", result="W+R", winner=2, termination="resignation")
+    path.write_bytes(Record(start, (), end).lines())
+    return str(path)
+
+
+@pytest.mark.slow
+def test_the_engine_that_a_record_names_is_offered_and_not_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ran = tmp_path / "ran"
+    path = judged_by(f"touch {ran}", tmp_path)
+    offer = f"if you trust the record, repeat with its engine: --engine 'touch {ran}'"
+    for command in (main, verify_main):
+        command([path])
+        captured = capfd.readouterr()
+        assert offer in captured.out + captured.err, command
+    assert console_main([path]) == 2 and f"its engine: -- touch {ran}" in capfd.readouterr().err
+    assert not ran.exists()
+    assert main([judged_by("x\x1b[2J", tmp_path)]) == 2
+    assert "name an engine that does with --engine" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answer", [True, False])
+def test_at_a_terminal_show_asks_whether_to_run_it(
+    answer: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = judged_by(foreign("good"), tmp_path)
+    asked = list[str]()
+
+    def confirm(text: str, err: bool) -> bool:
+        asked.append(text)
+        return answer
+
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.confirm", confirm)
+    assert main([path]) == (0 if answer else 2)
+    out, err = capsys.readouterr()
+    assert asked and foreign("good") in err and ("a # O b" in out) == answer
 
 
 @pytest.mark.parametrize("scene", ["none", "refused"])
