@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 
 from ggp.engines.game import Game
 from ggp.engines.registry import GameError
-from ggp.protocol.errors import place_of
+from ggp.protocol.errors import in_words, place_of
 from ggp.protocol.input_files import open_input
 
 END = ".py"  # a word of the command line with this end is a file, and no game
@@ -58,7 +58,9 @@ def _compile(path: str, text: bytes) -> CodeType:
         where = f", line {error.lineno}" if error.lineno else ""
         raise GameError(f"{path}{where}: this is no Python: {error.msg}", code="no-python") from None
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:  # NUL, or too many brackets
-        raise GameError(f"{path}: this is no Python: {error or type(error).__name__}", code="no-python") from None
+        raise GameError(
+            f"{path}: this is no Python: {in_words(error) or type(error).__name__}", code="no-python"
+        ) from None
 
 
 def _run(path: str, code: CodeType) -> ModuleType:

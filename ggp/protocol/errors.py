@@ -28,6 +28,18 @@ def place_of(error: BaseException) -> str:
     return f" ({found[0][0]}, line {found[0][1]})" if found else ""
 
 
+def in_words(error: BaseException) -> str:
+    """Return what is wrong with a text that was read, where Python would speak of its own limits."""
+    text = str(error)
+    if isinstance(error, RecursionError) or "recursion" in text:
+        return "it is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "it is too large for the memory"
+    if "integer string conversion" in text:
+        return "it holds a number of more than 4,300 digits"
+    return text
+
+
 class CodedError(Exception):
     """`code` says which error it is, for programs and tests; the text is for people and may change.
 

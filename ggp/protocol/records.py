@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from ggp.protocol.errors import CodedError
+from ggp.protocol.errors import CodedError, in_words
 from ggp.protocol.grammar import BOM
 from ggp.protocol.printed import escaped
 
@@ -419,7 +419,7 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
             )
         return _decode.decode(line), canonical, claimed
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RecordError(f"line {number}: not a line of a record: {error}", code="not-a-record") from None
+        raise RecordError(f"line {number}: not a line of a record: {in_words(error)}", code="not-a-record") from None
 
 
 def _read_plain(line: bytes) -> tuple[Event, bytes, str] | None:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import regex
 
+from ggp.protocol.errors import in_words
 from ggp.protocol.grammar import clean_line, parse_command
 from ggp.protocol.messages import Reply
 
@@ -196,7 +197,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
     try:
         return regex.compile(pattern, _DIALECT)
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
-        raise PatternError(f"{error}: {pattern[:80]}") from None
+        raise PatternError(f"{in_words(error)}: {pattern[:80]}") from None
 
 
 def matches(pattern: regex.Pattern[str], text: str) -> bool:

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from ggp.protocol.errors import in_words
+
 MAX_SCENE = 4 * 1024 * 1024  # bytes of JSON
 MAX_CELLS = 10_000
 REACH = 1000  # no coordinate is larger, either way
@@ -160,4 +162,4 @@ def _checked(scene: Scene) -> Scene:
 def _unreadable(error: Exception) -> DrawingError:
     if isinstance(error, DrawingError):
         return error
-    return DrawingError(f"no scene: {clean(str(error))[:200]}")
+    return DrawingError(f"no scene: {clean(in_words(error))[:200]}")

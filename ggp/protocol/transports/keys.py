@@ -120,7 +120,7 @@ def _read_table(path: Path, *, private: bool) -> dict[str, object]:
     try:
         text = data.decode("utf-8-sig")
         table: dict[str, object] = {"public": text.strip()} if is_key(text.strip()) else tomllib.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise KeyFileError(
             f"{path} is no file of a key: it is not as ggp keys new writes it", code="not-a-key-file"
         ) from None

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import click
 
+from ggp.protocol.errors import in_words
 from ggp.protocol.records import MovePlayed, Record, escaped_line, gtp_script
 from ggp.protocol.regression import escape
 from ggp.protocol.safe_files import replacing
@@ -235,8 +236,9 @@ async def openspiel_state(record: Record) -> bytes:
             return str(json.loads(await engine.answer("openspiel-state"))).encode()
         finally:
             await engine.peer.stop()
-    except (EngineFailed, GameRefused, BotFault, ValueError) as error:
-        raise click.ClickException(clean(f"{record.start.match} cannot be written for OpenSpiel: {error}")) from None
+    except (EngineFailed, GameRefused, BotFault, ValueError, RecursionError) as error:
+        why = in_words(error)
+        raise click.ClickException(clean(f"{record.start.match} cannot be written for OpenSpiel: {why}")) from None
 
 
 def _tell(piece: str) -> None:

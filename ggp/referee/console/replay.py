@@ -107,7 +107,7 @@ def score(ask: Ask) -> str:
             made = ", ".join(f"{name} {value}" for name, value in parts.items())
             lines.append(f"{colour}: {'-' if total is None else total}" + (f" ({made})" if made else ""))
         return "\n".join(map(clean, [*lines, *([] if said.get("final") else ["the game is not over"])]))
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return clean(reply.text)
 
 

@@ -24,6 +24,7 @@ from ggp.referee.ladder.toml_file import ConfigError, dotted
 from ggp.referee.ladder.tune import filled
 from ggp.referee.play.adjudication import AdjudicationRule
 from ggp.referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot_words, is_built_in, knowing
+from ggp.referee.play.diagnosis import last_words
 from ggp.referee.play.engine import start_engine
 from ggp.referee.play.judge import check_reports
 from ggp.referee.play.outcome import CannotStart, EngineFailed
@@ -367,14 +368,17 @@ async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts)
 
 def _ask_bots(file: str, calls: list[tuple[str, ...]], budgets: Timeouts) -> list[list[str] | None]:
     """For each call a key and what is wrong with it, or None."""
+    last = ""
     try:
         asked = subprocess.run(
             [*BOTS, "--check"], input=json.dumps(calls), capture_output=True, encoding="utf-8", timeout=budgets.start
         )
+        last = last_words(asked.stderr)
         problems: list[list[str] | None] = json.loads(asked.stdout)
     except subprocess.TimeoutExpired:
         late = f"the built-in bots do not answer within {budgets.start:g} s: raise budget.start"
         raise ConfigError(file, "bot", late) from None
-    except (OSError, ValueError):  # not installed whole
-        raise ConfigError(file, "bot", "the built-in bots do not start: make setup, or install again") from None
+    except (OSError, ValueError) as error:  # not installed whole
+        why = last or (str(error) if isinstance(error, OSError) else f"exit status {asked.returncode}")
+        raise ConfigError(file, "bot", f"the built-in bots do not start: {why}: make setup, or install again") from None
     return problems

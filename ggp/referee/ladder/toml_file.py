@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Meta, inspect
 
-from ggp.protocol.errors import Problem
+from ggp.protocol.errors import Problem, in_words
 from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_passwords
 from ggp.protocol.safe_files import without_mark
@@ -228,4 +228,4 @@ def read_toml(path: Path, advice: str = _ADVICE) -> dict[str, Any]:
     except ValueError as error:
         match = _PLACE.match(str(error))
         place = (f"{match[2]}, {match[3]}" if match[2] else match[4]) if match else ""
-        raise NoToml(file, place, f"{match[1] if match else error}: this is no TOML") from None
+        raise NoToml(file, place, f"{match[1] if match else in_words(error)}: this is no TOML") from None

@@ -18,7 +18,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from ggp.protocol.errors import Problem
+from ggp.protocol.errors import Problem, in_words
 from ggp.protocol.input_files import NotRegular, open_input
 from ggp.protocol.printed import escaped
 from ggp.protocol.safe_files import open_lock, replace_file, resolve_file, without_mark
@@ -167,7 +167,7 @@ def read(path: Path) -> Book:
         book = msgspec.json.decode(without_mark(data), type=Book)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise RegistryError(
-            f"{path} is no registry of keys: {' '.join(str(error).split())[:200]}", code="not-a-registry"
+            f"{path} is no registry of keys: {' '.join(in_words(error).split())[:200]}", code="not-a-registry"
         ) from None
     _check(book, path)
     return book

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 
-from ggp.protocol.errors import Problem
+from ggp.protocol.errors import Problem, in_words
 from ggp.protocol.records import Record
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.play.adjudication import AdjudicationRule
@@ -460,8 +460,8 @@ async def _cells(engine: Engine, legal: Sequence[str]) -> int:
             drawn = json.loads(scene)
             if cells := len(drawn.get("cells") or drawn.get("points") or ()):
                 return cells
-        except (ValueError, AttributeError, TypeError) as error:
-            raise EngineFailed(f"ggp-scene answers no JSON object: {error}") from None
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
+            raise EngineFailed(f"ggp-scene answers no JSON object: {in_words(error)}") from None
     return max(FEWEST_CELLS, len(legal))
 
 

@@ -370,7 +370,7 @@ def read_options(text: str, pool: str) -> dict[str, Any]:
     """The options of a pool's game, from their JSON. Raises StoreError if that is no object."""
     try:
         options = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         options = None
     if not isinstance(options, dict):
         raise StoreError(

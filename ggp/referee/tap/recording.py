@@ -81,7 +81,7 @@ def _session(path: Path, lines: list[str], first: int, end: int) -> RecordedSess
     try:
         wall, seconds, command = lines[first].removeprefix(HEAD).split(" ", 2)
         session.wall, session.began, session.command = wall, float(seconds), json.loads(command)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadRecording(f"{path}:{first + 1} is no head of a session: {lines[first][:80]}") from None
     body = lines[first + 1 : end]
     talk = _Talk(session)

@@ -248,7 +248,7 @@ def test_the_engine_that_a_record_names_is_offered_and_not_run(
         command([path])
         captured = capfd.readouterr()
         assert offer in captured.out + captured.err, command
-    assert console_main([path]) == 2 and f"its engine: -- touch {ran}" in capfd.readouterr().err
+    assert console_main(["--match", path]) == 2 and f"its engine: -- touch {ran}" in capfd.readouterr().err
     assert not ran.exists()
     assert main([judged_by("x\x1b[2J", tmp_path)]) == 2
     assert "name an engine that does with --engine" in capfd.readouterr().err
