@@ -36,6 +36,8 @@ PATIENCE = 900.0  # seconds that a full disk or a locked store is waited for
 _LOOK = 1.0  # seconds between looks at the configuration
 _CHECKPOINT = 60.0  # seconds between checkpoints, if the run is not idle before
 _BEAT = 10.0  # seconds between heartbeats
+RETURN = 300.0  # seconds that the scheduler of a cluster that was used is waited for
+_AWAY = ("unreachable", "no-slot")  # codes of WorkersLost that time may change
 _DEATHS = 3  # times in a row that workers may die without a game in between
 
 
@@ -397,10 +399,25 @@ class LadderRun:
             except StoreError as error:
                 self._refuse(error)
                 self._changed = self._changed or self.ladder
-        try:
-            self._pool = self._hire()
-        except WorkersLost as none:
-            self.progress.failed = str(none)
+        self._hire_again()
+
+    def _hire_again(self) -> None:
+        """Hire workers; those of a cluster whose scheduler or last worker is away are waited for."""
+        until = time.monotonic() + RETURN
+        while True:
+            try:
+                self._pool = self._hire()
+                return
+            except WorkersLost as none:
+                if self.progress.stopped:
+                    return
+                if none.code not in _AWAY or time.monotonic() > until:
+                    self.progress.failed = str(none)
+                    return
+                self._news.say(f"{none}; the run waits")
+            with contextlib.suppress(StoreError):
+                self.store.beat()  # so that no other process takes the store meanwhile
+            time.sleep(1.0)
 
     # -- the store -------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.run import LadderRun
 from ggp.referee.ladder.session import prepare_pools
-from ggp.referee.play.pool import LocalPool, WorkerPool
-from ggp.referee.play.worker import WorkerConfig
+from ggp.referee.play.pool import LocalPool, WorkerPool, WorkersLost
+from ggp.referee.play.worker import BatchResult, WorkerConfig
 from ggp.referee.store.model import Full, Locked, StoreError
 from ggp.referee.store.store import Store
 from tests.support.cli import Ggp, wait_until
@@ -73,7 +73,7 @@ def play(
         refusing = Refusing(store, method, number, error)
         control = RunController(CommandQueue(), remains=False) if controlled else None
         run = LadderRun(ladder, store, hire, limits, lambda progress: None, control=control)
-        refusing.idle = lambda: method != "counted" or run.progress.stored == limits.games
+        refusing.idle = lambda: method != "seats" or run.progress.stored == GAMES
         progress = run.go()
         store.release_lock()
     assert refusing.refused, "it was not asked while it refused"
@@ -97,10 +97,10 @@ def test_a_round_whose_pairs_cannot_be_stored_waits(tmp_path: Path, error: str, 
 
 @pytest.mark.parametrize("controlled", [False, True], ids=["alone", "control"])
 def test_whether_it_is_over_is_asked_until_the_store_answers(tmp_path: Path, controlled: bool) -> None:
-    file = write_ladder(tmp_path)
-    progress = play(file, StopConditions(games=4), local, "counted", 1, ERRORS["away"], controlled)
-    assert progress.finished.startswith("4 games were to be played") and not progress.failed
-    assert progress.stored == 4
+    file = write_ladder(tmp_path, more='[format]\nkind = "round-robin"\npairs = 1\n')
+    progress = play(file, StopConditions(), local, "seats", 1, ERRORS["away"], controlled)
+    assert (progress.finished, progress.failed) == ("all have met in 1 pairs", "")
+    assert progress.stored == GAMES
 
 
 def test_workers_of_a_cluster_do_not_end_it_either(tmp_path: Path) -> None:
@@ -112,6 +112,46 @@ def test_workers_of_a_cluster_do_not_end_it_either(tmp_path: Path) -> None:
         hire = partial(DaskPool, dask.url, patience=60)
         progress = play(file, StopConditions(), hire, "issue", 2, ERRORS["away"])
     assert (progress.finished, progress.failed, progress.stored) == ("all 3 rounds are played", "", GAMES)
+
+
+class LosingScheduler(LocalPool):
+    """Workers whose scheduler is lost once, before the first game."""
+
+    def gather(self, seconds: float) -> list[BatchResult]:
+        raise WorkersLost("the connection to the scheduler is lost", code="scheduler-lost")
+
+
+def _hiring(away: int) -> tuple[Callable[[], WorkerPool], list[str]]:
+    """Workers that lose their scheduler, which is away for so many tries and then comes back."""
+    tries: list[str] = []
+
+    def hire() -> WorkerPool:
+        tries.append("")
+        if len(tries) == 1:
+            return LosingScheduler(1, WorkerConfig(pin=False))
+        if len(tries) <= 1 + away:
+            raise WorkersLost("cannot be reached", code="unreachable")
+        return local()
+
+    return hire, tries
+
+
+@pytest.mark.parametrize(("patience", "comes"), [(300.0, True), (0.5, False)])
+def test_a_scheduler_that_comes_back_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, comes: bool
+) -> None:
+    monkeypatch.setattr("ggp.referee.ladder.run.RETURN", patience)
+    ladder, _ = prepare_pools(read_ladder(write_ladder(tmp_path)))
+    hire, tries = _hiring(2)
+    with Store.open(ladder.store, create=True) as store:
+        store.take_lock("test")
+        progress = LadderRun(ladder, store, hire, StopConditions(games=4), lambda progress: None).go()
+        store.release_lock()
+    assert any("cannot be reached; the run waits" in line for line in progress.messages)
+    if comes:
+        assert (progress.failed, progress.stored, len(tries)) == ("", 4, 4)
+    else:
+        assert progress.failed == "cannot be reached"
 
 
 def test_a_store_that_stays_away_ends_it_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
