@@ -23,6 +23,7 @@ from ggp.protocol.transports.pipe import Pipe
 NEEDED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 START = 30.0  # seconds until it has said what it can
 PATIENCE_VARIABLE = "GGP_ENGINE_PATIENCE"
+OPTIONAL_VARIABLE = "GGP_ENGINES_OPTIONAL"  # "1": without an engine that cannot be reached its games are left out
 # Seconds for an answer. A referee waits 10 s for its engine, and for a bot 10 s longer than its clock: a bot that gives
 # up sooner can still say that its engine is at fault. The referee sets the variable when it waits longer.
 PATIENCE = float(os.environ.get(PATIENCE_VARIABLE, "9"))

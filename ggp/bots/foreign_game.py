@@ -9,6 +9,7 @@ import atexit
 import json
 import random
 import re
+import sys
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
@@ -44,14 +45,28 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 class EngineRegistry(Registry):
     """The games of these engines, and those that are installed and have other names."""
 
-    def __init__(self, engines: Sequence[str]) -> None:
-        """Raises OptionError for an engine that cannot be had."""
+    def __init__(self, engines: Sequence[str], optional: bool = False) -> None:
+        """Connect to the engines.
+
+        Args:
+            engines: Their command lines and addresses.
+            optional: Leave out the games of an engine that cannot be reached, with a line on stderr.
+
+        Raises:
+            OptionError: An engine that is not `optional` cannot be reached, or is no engine.
+        """
         super().__init__()
         self._games: dict[str, ForeignGame] = {}
         self._clients: list[EngineClient] = []
         atexit.register(self.close)
         for where in engines:
-            client = EngineClient(where)
+            try:
+                client = EngineClient(where)
+            except OptionError as error:
+                if not optional:
+                    raise
+                print(f"{error}; its games are left out", file=sys.stderr, flush=True)
+                continue
             self._clients.append(client)
             try:
                 names = client.text("ggp-games").split()

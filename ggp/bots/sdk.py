@@ -342,9 +342,10 @@ def make_registry(engines: Sequence[str]) -> Registry:
     """The installed games, with those of these engines if there are any. Raises OptionError."""
     if not engines:
         return Registry()
+    from ggp.bots.engine_client import OPTIONAL_VARIABLE
     from ggp.bots.foreign_game import EngineRegistry  # what most bots need not load
 
-    return EngineRegistry(engines)
+    return EngineRegistry(engines, optional=os.environ.get(OPTIONAL_VARIABLE) == "1")
 
 
 def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:

@@ -306,3 +306,15 @@ def test_files_of_the_engine_that_a_bot_starts_are_its_own(tmp_path: Path) -> No
         assert str(engine) in readable_files((program, *words), tmp_path), words
     bad = ("--engine", "'", "--engine", "tcp://127.0.0.1:1", "--engine", "no-such-program", "--engine")
     assert readable_files((program, *bad, "--", "--engine", f"x {engine}"), None) == readable_files((program,), None)
+
+
+def test_an_engine_that_cannot_be_reached_costs_its_games_alone_where_it_is_optional(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A bot of a lobby plays in several pools, each of which may have an engine that its sandbox keeps from it."""
+    with pytest.raises(OptionError, match="no such program"):
+        EngineRegistry(["/no/such/engine"])
+    registry = EngineRegistry(["/no/such/engine"], optional=True)
+    assert "yugo" in registry.names() and registry.load("yugo").name == "yugo"
+    assert "/no/such/engine" in (said := capsys.readouterr().err) and "its games are left out" in said
+    registry.close()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ggp.protocol.printed import without_password
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.ladder.bot_settings import apart, cores_of_match, places
@@ -35,9 +36,10 @@ from ggp.referee.play.series import PrepareError, ask, lacks
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.play.worker import WorkerConfig
 from ggp.referee.records import live_base, live_folder, remove_side_files, take_interrupted
+from ggp.referee.sandbox.levels import NONE
 from ggp.referee.sandbox.sources import is_current
 from ggp.referee.sandbox.unpack import files_of
-from ggp.referee.store.model import Ladder, Pool
+from ggp.referee.store.model import Entrant, Ladder, Pool
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.run import RunControl
@@ -288,7 +290,21 @@ def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
         prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
         answers |= {pool.name: pool for pool in prepared}
         warnings += missed
+    warnings += [line for bot in ladder.bots for line in cut_off(bot, ladder.pools)]
     return replace(ladder, pools=tuple(answers[pool.name] for pool in ladder.pools)), warnings
+
+
+def cut_off(bot: Entrant, pools: Sequence[Pool]) -> list[str]:
+    """Return a line for each pool that a built-in bot cannot play in, because its sandbox keeps it from the engine."""
+    box = bot.start.sandbox
+    if box is None or box.level == NONE or "network" in box.allow or not bot_words(bot.start):
+        return []
+    return [
+        f"{dotted('bot', bot.name)}: cannot play in pool {pool.name}, because its sandbox keeps it from the engine at "
+        f'{without_password(pool.engine.url)}: write allow = ["network"], or leave that pool out of its pools'
+        for pool in pools
+        if pool.name in bot.pools and pool.engine.url
+    ]
 
 
 def check_programs(ladder: Ladder) -> None:

@@ -302,7 +302,7 @@ def _local(file: str, bot: Entrant, pools: Sequence[Pool], copies: int) -> Local
     if bot.start.cores > 1:
         problem = "has no effect in a lobby, which keeps no bot on one core: remove it"
         raise ConfigError(file, f"{dotted('bot', bot.name)}.cores", problem)
-    start = knowing(bot.start, *(pool.engine for pool in pools if pool.name in bot.pools))
+    start = knowing(bot.start, *(pool.engine for pool in pools if pool.name in bot.pools), optional=True)
     built = start.source is None or start.source.is_built
     return Local(replace(bot, start=start), copies, start.version if built else "")
 

@@ -238,14 +238,16 @@ def bot_words(start: BotSpec) -> tuple[str, ...]:
 
 _PATIENCE = "GGP_ENGINE_PATIENCE"  # see ggp.bots.engine_client
 _USUAL_PATIENCE = 10.0  # seconds
+_OPTIONAL = "GGP_ENGINES_OPTIONAL"  # the same
 
 
-def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE) -> BotSpec:
+def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE, optional: bool = False) -> BotSpec:
     """The bot; a built-in one, or a `ggp bot NAME`, which know the installed games only, with those of these engines,
     which it then asks.
 
     Our own engine needs no mention, and `--engine` among its words says it already. `patience`: the seconds that we
-    wait for an answer of these engines, which it then does, too.
+    wait for an answer of these engines, which it then does, too. `optional`: it plays the games of the others if one of
+    them cannot be reached.
     """
     foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
     said = bot_words(start)
@@ -258,7 +260,7 @@ def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE
     return dataclasses.replace(
         start,
         argv=(*before, *words, *said[1:]),
-        environment=(*longer, *start.environment),
+        environment=(*longer, *(((_OPTIONAL, "1"),) if optional else ()), *start.environment),
         asks_engine=is_built_in(start),
     )
 
@@ -486,7 +488,8 @@ def _without_keys(start: BotSpec) -> Iterator[tuple[str, str]]:
     does not decide how a bot plays, and a version is shown."""
     keys = {word.partition("=")[2] or after for word, after in pairwise((*start.argv, "")) if _NAMES_KEY.match(word)}
     for name, value in start.environment:
-        yield name, "" if name in keys else value
+        if name not in (_PATIENCE, _OPTIONAL):  # `knowing` adds these, which are no part of the bot
+            yield name, "" if name in keys else value
 
 
 class Snapshot:
