@@ -1,4 +1,4 @@
-"""Opens files that somebody else named, to read them: regular files alone, of bounded size, without waiting.
+"""Opens files that users or other files name, to read them: regular files alone, of bounded size, without waiting.
 
 A name may lead to a named pipe, which waits for a writer for ever, or to a device such as /dev/zero, which never ends.
 Every file whose name comes from a user or from another file is opened here. An error is an OSError whose `strerror`
