@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 
 from ggp.protocol.channel import Channel
 from ggp.protocol.connection import PeerRole
+from ggp.protocol.standard_streams import open_missing
 from ggp.protocol.transports.zmq import Dealer
 from tests.support.cli import end_all
 from tests.support.zmq_service import SERVICE, Connect, ServedZmq
@@ -166,9 +167,27 @@ def _slowness() -> float:
     return max(1.0, (time.process_time() - began) / _LOOP)
 
 
-# In the background of a shell Ctrl-C is ignored, and every child would inherit that.
+# The tests pass wherever somebody runs them: what the caller's environment decides is decided here, for this process
+# and for all that it starts. Who tests a terminal or a locale sets it in that test.
+for _name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONIOENCODING"):
+    os.environ.pop(_name, None)
+for _name in [name for name in os.environ if name.startswith(("LC_", "GGP_"))]:
+    if _name not in ("GGP_SOAK", "GGP_GAMES", "GGP_KILLS"):  # by which the tests are made shorter
+        del os.environ[_name]
+os.environ |= {
+    "TERM": "xterm",
+    "LANG": "C.UTF-8",
+    "PYTHONUTF8": "1",
+}  # the mode for workers of xdist, which start later
+os.environ.setdefault("PATH", os.defpath)
+if not os.access(os.environ.get("HOME", ""), os.W_OK):
+    os.environ["HOME"] = tempfile.gettempdir()
+os.umask(0o022)
+open_missing({0: os.O_RDONLY, 1: os.O_WRONLY, 2: os.O_WRONLY})
+# In the background of a shell Ctrl-C is ignored, and under nohup a hang-up; every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

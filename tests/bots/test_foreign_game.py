@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -21,10 +22,10 @@ from ggp.protocol.responder import Responder
 from ggp.referee.play.bot_spec import knowing, read_bot, read_engine, readable_files
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 
-CONNECT4 = f"{sys.executable} {ROOT}/ggp/engines/examples/connect4.py"
-OURS = f"{sys.executable} -P -m ggp.engines"
+CONNECT4 = f"{PYTHON} {quote(str(ROOT))}/ggp/engines/examples/connect4.py"
+OURS = f"{PYTHON} -P -m ggp.engines"
 pytestmark = pytest.mark.slow
 
 
@@ -134,7 +135,7 @@ def test_an_engine_that_ends_is_a_refusal_and_the_next_game_starts_it_again(
 
 def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: list[EngineRegistry]) -> None:
     """The answers behind the refusal are not taken for those of the next game."""
-    wrong = f"{sys.executable} -m tests.support.foreign_engine wrong refuses 2"
+    wrong = f"{PYTHON} -m tests.support.foreign_engine wrong refuses 2"
     game = game_of(registries, wrong, "yugo")
     options = {**defaults(game), "size": 3}
     state = game.new(options)
@@ -156,7 +157,7 @@ def test_an_engine_that_refuses_what_it_listed_plays_the_next_game(registries: l
 def test_numbers_that_are_none_are_one_line(registries: list[EngineRegistry], tmp_path: Path, status: str) -> None:
     file = tmp_path / "engine.py"
     file.write_text(ODD.format(status=status), encoding="utf-8")
-    game = game_of(registries, f"{sys.executable} {file}", "odd")
+    game = game_of(registries, f"{PYTHON} {file}", "odd")
     with pytest.raises(CommandFailed, match="the engine's status line is not one"):
         assert game.new({}).seat
 
@@ -164,7 +165,7 @@ def test_numbers_that_are_none_are_one_line(registries: list[EngineRegistry], tm
 def test_a_hash_or_a_count_that_is_none_is_one_line(registries: list[EngineRegistry], tmp_path: Path) -> None:
     file = tmp_path / "engine.py"
     file.write_text(ODD.format(status="phase=play to_play=black seat=1 ply=0"), encoding="utf-8")
-    state = game_of(registries, f"{sys.executable} {file}", "odd").new({})
+    state = game_of(registries, f"{PYTHON} {file}", "odd").new({})
     with pytest.raises(CommandFailed, match="the engine's ggp-hash is not a number: 'many'"):
         state.hash()
     with pytest.raises(CommandFailed, match="the engine's ggp-perft is not a number: 'many'"):
@@ -186,7 +187,7 @@ for line in sys.stdin:
         ("no-such-engine", "there is no such program"),
         ("'", "is no command line"),
         ("true", "does not answer as an engine"),
-        (f"{sys.executable} {ROOT}/ggp/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
+        (f"{PYTHON} {quote(str(ROOT))}/ggp/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
         ("tcp://127.0.0.1:99999", "a port is 1..65535"),
     ],
 )
@@ -266,7 +267,7 @@ def test_states_share_nothing(registries: list[EngineRegistry]) -> None:
 def test_without_a_drawing_a_match_may_have_a_thousand_plies_at_least(tmp_path: Path) -> None:
     """A game may begin with few moves and have many later."""
     record = tmp_path / "r.jsonl"
-    without = f"{sys.executable} -m tests.support.foreign_engine without ggp-scene"
+    without = f"{PYTHON} -m tests.support.foreign_engine without ggp-scene"
     ran = ggp("match", "--engine", without, "yugo,size=2", "random", "random", "--games", "1", "--record", str(record))
     assert ran.status == 0, ran.err
     assert json.loads(record.read_text(encoding="utf-8").split("\n")[0])["max_plies"] == 20 * 50
@@ -281,7 +282,7 @@ def test_bots_of_ladders_and_lobbies_know_the_engines_of_their_pools() -> None:
     added = ["--engine", CONNECT4, "--engine", url.url]
     place = words.index("--engine")
     assert list(words[place : place + 4]) == added and (*words[:place], *words[place + 4 :]) == bot.argv
-    said = read_bot(f"{sys.executable} -P -m ggp.bots random --engine mine")
+    said = read_bot(f"{PYTHON} -P -m ggp.bots random --engine mine")
     assert knowing(said, own) == said
 
 

@@ -14,7 +14,7 @@ from ggp.referee.cli import main, nearest
 from ggp.referee.play.bot_spec import BOTS, LaunchError, WordError, distinct, knowing, read_bot, read_engine, read_game
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.setting import Timeouts
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 from tests.support.codes import raises
 
 BAD = [
@@ -81,7 +81,7 @@ def test_two_may_not_write_one_record(tmp_path: Path) -> None:
         ("cat --mode gtp", "cat", ["--mode", "gtp"]),
         ("gnu=cat --mode 'g t p'", "gnu", ["--mode", "g t p"]),
         ("env A=1 sh", "env", ["A=1", "sh"]),
-        (f"{sys.executable} bots/my_bot.py --fast", "my_bot", ["bots/my_bot.py", "--fast"]),
+        (f"{PYTHON} bots/my_bot.py --fast", "my_bot", ["bots/my_bot.py", "--fast"]),
     ],
 )
 def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:

@@ -19,7 +19,7 @@ from ggp.protocol.records import Record, read_records
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.zmq import Service
 from ggp.referee.play.series import attempt_of
-from tests.support.cli import Ggp, Ran, ggp, wait_until
+from tests.support.cli import PYTHON, Ggp, Ran, ggp, wait_until
 from tests.support.memory_match import bot
 
 pytestmark = pytest.mark.slow
@@ -289,7 +289,7 @@ def test_a_bot_may_be_anywhere(service: str) -> None:
 
 
 def test_another_engine_may_judge() -> None:
-    command = f"{sys.executable} -m ggp.engines"
+    command = f"{PYTHON} -m ggp.engines"
     assert ggp(*SMALL, "--games", "2", "--engine", command, "--json").json["games"] == 2
 
 
@@ -310,7 +310,7 @@ def test_an_engine_that_leaves_a_daemon_leaves_nothing(tmp_path: Path, command: 
     """Neither the engine that is asked about the game first, nor those that judge the matches."""
     program, record = tmp_path / "engine.py", tmp_path / "games.jsonl"
     program.write_text(DAEMON, encoding="utf-8")
-    engine = ("--engine", f"{sys.executable} {program}")
+    engine = ("--engine", f"{PYTHON} {program}")
     words = {"match": (*SMALL, "--games", "2"), "verify": ("verify", str(record)), "show": ("show", str(record))}
     assert ggp(*words["match"], "--record", str(record)).status == 0
     ran = Ggp(*words[command], *engine)
@@ -345,7 +345,7 @@ for line in sys.stdin:
 @pytest.mark.slow
 def test_a_record_does_not_mix_versions_of_a_program(tmp_path: Path) -> None:
     script, record = tmp_path / "bot.py", tmp_path / "games"
-    bots = (f"one={sys.executable} {script}", f"two={sys.executable} {script}")
+    bots = (f"one={PYTHON} {script}", f"two={PYTHON} {script}")
     words = ("match", "go,size=5", *bots, "--time", "10", "--record", str(record))
     script.write_text(RETIRING, encoding="utf-8")
     assert ggp(*words, "--games", "2", "--quiet").status == 0

@@ -1,14 +1,13 @@
 """`ggp match --log DIR`: every line to and from every program, as `ggp tap --show` reads it."""
 
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
 
 from ggp.protocol.records import read_records
 from ggp.referee.tap.recording import read_sessions
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 
 MATCH = ("match", "yugo,size=3", "one=random")
 
@@ -33,7 +32,7 @@ def test_the_logs_hold_the_dialogue_of_every_program(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_stderr_stands_in_the_log(tmp_path: Path) -> None:
-    talker = shlex.join(["sh", "-c", f"echo hm >&2; exec {sys.executable} -m ggp.bots random"])
+    talker = shlex.join(["sh", "-c", f"echo hm >&2; exec {PYTHON} -m ggp.bots random"])
     ran = ggp(*MATCH, f"two={talker}", "--games", "2", "--jobs", "1", "--quiet", "--log", str(tmp_path))
     assert ran.status == 0, ran.err
     (session,) = read_sessions(tmp_path / "two.log")

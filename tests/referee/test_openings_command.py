@@ -1,14 +1,13 @@
 """`ggp openings make`: books that are balanced, the same for any number of jobs, and that ggp match plays."""
 
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from ggp.referee.play.balance import DrawnOpening, OpeningSelection
-from tests.support.cli import Ggp, ggp
+from tests.support.cli import PYTHON, Ggp, ggp
 
 WORDS = ("openings", "make", "yugo,size=5", "--plies", "3", "--bot", "mcts:playouts=60")
 SILENT = """\
@@ -75,8 +74,8 @@ def test_too_few_are_written_and_counted(tmp_path: Path) -> None:
         (["yugoo"], "the engine knows no game 'yugoo'"),
         (["yugo,size=3", "--plies", "60"], "found 0 of 100 openings among 20 that were drawn (20 over before"),
         (["yugo", "--bot", "nothing-like-it"], "nothing-like-it"),
-        (["yugo", "--bot", f"{sys.executable} silent.py"], "lists no ggp-genmove_analyze"),
-        (["yugo", "--bot", f"{sys.executable} analyst.py"], "says no winrate in its ggp-genmove_analyze"),
+        (["yugo", "--bot", f"{PYTHON} silent.py"], "lists no ggp-genmove_analyze"),
+        (["yugo", "--bot", f"{PYTHON} analyst.py"], "says no winrate in its ggp-genmove_analyze"),
         (["yugo", "--within", "nan"], "nan is no number"),
         (["yugo", "--count", "1", "--within", "100", "-o", "no/book.txt"], "no/book.txt cannot be written"),
     ],

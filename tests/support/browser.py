@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 from tests.support.cli import Ggp, started, wait_until
@@ -139,6 +138,8 @@ class Visitor:
     def barriers(self, *rules: str) -> list[str]:
         """What axe finds on the page by these of its rules; by default all of WCAG 2.2 AA and best practices."""
         options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+        from axe_playwright_python.sync_playwright import Axe  # at import it reads a file in the locale's encoding
+
         found = Axe().run(self.page, options=options).response["violations"]
         return [f"{one['id']}: {node['html'][:200]} {node['failureSummary']}" for one in found for node in one["nodes"]]
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import shlex
 import signal
 import socket
 import subprocess
@@ -22,6 +23,8 @@ from ggp.protocol.messages import Reply
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.zmq import Dealer
 from ggp.referee.cli import main
+
+PYTHON = shlex.quote(sys.executable)  # as a word of a command line
 
 
 class Ran(NamedTuple):

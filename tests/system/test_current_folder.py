@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli import PYTHON
 from tests.support.ladders import write_ladder
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,7 @@ def test_a_bot_finds_the_modules_beside_it(tmp_path: Path) -> None:
         "import beside\nfrom ggp import run\nrun(lambda position: position.legal_moves()[0], name=beside.NAME)\n",
         encoding="utf-8",
     )
-    bot = f"{sys.executable} my_bot.py"
+    bot = f"{PYTHON} my_bot.py"
     ran = json.loads(_run(tmp_path, "match", "yugo,size=3", bot, "random", "--games", "2", "--json", "--quiet"))
     assert ran["bots"][0]["faults"] == {} and ran["games"] == 2
 

@@ -8,6 +8,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import pytest
@@ -22,6 +23,7 @@ from ggp.referee.play.match_runner import MatchRunner
 from ggp.referee.play.outcome import FAULTS, BotFault, Termination, forfeit
 from ggp.referee.play.series import GameResult, SeriesTally
 from tests.support import ROOT
+from tests.support.cli import PYTHON
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
 pytestmark = pytest.mark.slow
@@ -278,8 +280,8 @@ for line in sys.stdin.buffer:
 
 
 def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
-    whole = f"{sys.executable} -P -m ggp.engines"
-    bot = f"{sys.executable} {ROOT}/ggp/bots/examples/legal_bot.py {whole}"
+    whole = f"{PYTHON} -P -m ggp.engines"
+    bot = f"{PYTHON} {quote(str(ROOT))}/ggp/bots/examples/legal_bot.py {whole}"
     setup = make_setup("yugo,size=3", f"one={bot}", f"two={bot}")
     came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
     assert [(match.result, match.termination, match.culprit) for match in came.played] == [

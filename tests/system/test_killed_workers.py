@@ -1,6 +1,5 @@
 """A bot that kills its worker, or a power failure: matches go on where they were, and finished ones count."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from ggp.referee.play.match_runner import MatchRunner
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.series import attempt_of
 from ggp.referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 from tests.support.ladders import check_whole, open_store
 from tests.support.memory_match import MemoryMatch, bot
 from tests.support.series import AtTable, make_setup
@@ -41,7 +40,7 @@ run(choose)
 def killer(tmp_path: Path) -> str:
     program = tmp_path / "killer.py"
     program.write_text(KILLER.replace("{deaths!r}", repr(str(tmp_path / "deaths"))), encoding="utf-8")
-    return f"{sys.executable} {program}"
+    return f"{PYTHON} {program}"
 
 
 def _finished(record: Path) -> list[Record]:

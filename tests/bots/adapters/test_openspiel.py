@@ -13,9 +13,9 @@ from ggp.bots.position import Position
 from ggp.bots.rng import BotRng
 from ggp.engines.game import OptionError
 from ggp.engines.history import GameHistory
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 
-ENGINE = f"{sys.executable} -P -m ggp.engines openspiel"
+ENGINE = f"{PYTHON} -P -m ggp.engines openspiel"
 OWN = """
 import pyspiel
 
@@ -107,7 +107,7 @@ def test_a_bot_hears_of_every_action_that_it_did_not_take() -> None:
 def test_agents_play_a_match_and_a_policy_that_raises_loses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_bots.py").write_text(OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    bots = [f"{name}={sys.executable} -m ggp.bots openspiel --agent {agent}" for name, agent in (
+    bots = [f"{name}={PYTHON} -m ggp.bots openspiel --agent {agent}" for name, agent in (
         ("tree", "mcts:20"), ("own", "my_bots:make_bot"), ("failing", "my_bots:make_failing")
     )]  # fmt: skip
     ran = ggp("match", "--engine", ENGINE, "connect_four", *bots, "--games", "2", "--json", "--record", "r.jsonl")

@@ -1,7 +1,6 @@
 """`ggp verify` and `ggp export`: replay, comparison, other forms, broken records."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from ggp.referee.archive.verify import main as main_verify
 from ggp.referee.archive.verify import verify
 from ggp.referee.play.engine import Engine
 from ggp.referee.play.player import fixed_handicap
+from tests.support.cli import PYTHON
 from tests.support.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.support.memory_session import MemorySession
 from tests.support.series import make_setup, play
@@ -50,7 +50,7 @@ def test_a_record_comes_out_the_same(file: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.slow
 def test_two_engines_are_compared(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main_verify([str(file), "--engine", f"{sys.executable} -m ggp.engines"]) == 0
+    assert main_verify([str(file), "--engine", f"{PYTHON} -m ggp.engines"]) == 0
     assert "4 as recorded" in capsys.readouterr().out
 
 

@@ -1,7 +1,6 @@
 """A place means the same for every command: a file of records, or a ladder's file, store or URL, with #MATCH."""
 
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ggp.referee.play.setting import Timeouts
 from ggp.referee.store.schema import games, records
 from ggp.referee.store.store import Store
 from ggp.referee.web import report
+from tests.support.cli import PYTHON
 from tests.support.stores import Filled, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
@@ -94,7 +94,7 @@ def test_the_console(place: str) -> None:
 
 
 def test_bisect(place: str, capsys: Capture) -> None:
-    assert bisect.main([place, "--check-replay", f"{sys.executable} -m ggp.bots random"]) in (0, 1)
+    assert bisect.main([place, "--check-replay", f"{PYTHON} -m ggp.bots random"]) in (0, 1)
     assert f"#{KEY}" in capsys.readouterr().out
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
+from shlex import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +21,7 @@ from ggp.referee.archive.show import main
 from ggp.referee.archive.verify import main as verify_main
 from ggp.referee.console.command import main as console_main
 from tests.support import TESTS
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 from tests.support.sample_records import CUT_OFF
 
 ENGINE = TESTS / "support" / "foreign_engine.py"
@@ -294,7 +295,7 @@ def test_a_game_without_a_scene_lists_its_moves(scene: str, tmp_path: Path, caps
 
 
 def foreign(scene: str) -> str:
-    return f"{sys.executable} {ENGINE} stones {scene}"
+    return f"{PYTHON} {quote(str(ENGINE))} stones {scene}"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.records import records_in
 from tests.support import TESTS
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def records(path: Path) -> list[Record]:
 
 
 def foreign(fault: str, ply: int) -> str:
-    return f"{sys.executable} {LIAR} wrong {fault} {ply}"
+    return f"{PYTHON} {quote(str(LIAR))} wrong {fault} {ply}"
 
 
 def test_many_at_a_time_come_out_in_their_order(file: Path) -> None:
@@ -139,5 +140,5 @@ def test_import_then_verify(tmp_path: Path) -> None:
     (tmp_path / "x.sgf").write_text("(;SZ[5];B[cc];W[dd]RE[B+R])", encoding="utf-8")
     ran = ggp("import", str(tmp_path / "x.sgf"), "-o", str(tmp_path / "x.jsonl"))
     assert ran.status == 0 and ran.out == ""
-    ran = ggp("verify", str(tmp_path / "x.jsonl"), "--json", "--engine", f"{sys.executable} -m ggp.engines")
+    ran = ggp("verify", str(tmp_path / "x.jsonl"), "--json", "--engine", f"{PYTHON} -m ggp.engines")
     assert ran.status == 0 and ran.json["as_recorded"] == 1

@@ -26,7 +26,7 @@ from ggp.referee.play.bot_spec import BUILT_IN
 from ggp.referee.records import find_live, live_base, live_path, running
 from ggp.referee.terminal import BoardText
 from tests.referee.console.test_replay import MATCHES, ReplaySession
-from tests.support.cli import Ggp, end_all, wait_until
+from tests.support.cli import PYTHON, Ggp, end_all, wait_until
 from tests.support.memory_console import memory_console
 from tests.support.terminal import Terminal
 
@@ -74,7 +74,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def slow(tmp_path: Path) -> str:
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
-    return f"slow={sys.executable} {tmp_path / 'slow.py'}"
+    return f"slow={PYTHON} {tmp_path / 'slow.py'}"
 
 
 def console(*arguments: str, typed: str) -> "subprocess.CompletedProcess[str]":
@@ -274,7 +274,7 @@ def test_a_match_that_is_being_played(tmp_path: Path) -> None:
     path, gate, script = tmp_path / "games.jsonl", tmp_path / "go", tmp_path / "held.py"
     script.write_text(HELD.format(str(gate)), encoding="utf-8")
     series = ("--games", "1", "--time", "600", "--record", str(path), "--quiet")
-    match = Ggp("match", "yugo,size=3", f"held={sys.executable} {script}", "random", *series)
+    match = Ggp("match", "yugo,size=3", f"held={PYTHON} {script}", "random", *series)
     wait_until(lambda: bool(running(str(path))))
     (head,) = running(str(path))
     assert (head.game, head.options, head.bots) == ("yugo", {"size": "3"}, ("held", "random"))

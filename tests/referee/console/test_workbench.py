@@ -14,6 +14,7 @@ from ggp.referee.console.own_commands import OwnFailed
 from ggp.referee.play.bot_spec import LaunchError, WordError
 from ggp.referee.play.setting import Timeouts
 from tests.referee.console.test_replay import MATCHES
+from tests.support.cli import PYTHON
 from tests.support.codes import raises
 from tests.support.memory_console import memory_console, typed
 
@@ -48,7 +49,7 @@ THREE = "ggp-new yugo size=3 komi=7 handicap=0 agreement=off"
 def tiny(tmp_path: Path) -> str:
     """The command line of the small bot."""
     (tmp_path / "tiny.py").write_text(BOT, encoding="utf-8")
-    return f"{sys.executable} {tmp_path / 'tiny.py'}"
+    return f"{PYTHON} {tmp_path / 'tiny.py'}"
 
 
 def test_moves_variations_and_comments() -> None:

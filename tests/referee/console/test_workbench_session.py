@@ -1,12 +1,12 @@
 """A whole session at a workbench on a terminal: moves, bots, variations, a hung bot and Ctrl-C, files, the end."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from ggp.protocol.records import read_records
 from tests.referee.console.test_workbench import BOT
+from tests.support.cli import PYTHON
 from tests.support.terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
 
 pytestmark = pytest.mark.slow
@@ -18,7 +18,7 @@ def _hangs(terminal: Terminal) -> bool:
 
 def test_a_session(tmp_path: Path) -> None:
     (tmp_path / "tiny.py").write_text(BOT, encoding="utf-8")
-    tiny = f"{sys.executable} {tmp_path / 'tiny.py'}"
+    tiny = f"{PYTHON} {tmp_path / 'tiny.py'}"
     words = ("console", "yugo", "size=5", "greedy:playouts=5", f"tiny={tiny} B2", f"hung={tiny} hang")
     with Terminal(*words, home=tmp_path, columns=120, rows=60) as terminal:
         terminal.wait_for("5 . . . . . 5")

@@ -2,14 +2,14 @@
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
 from ggp.protocol.records import read_records
-from tests.support.cli import Client, Referee, ggp, on_stdin, read_facts, wait_until
+from tests.support.cli import PYTHON, Client, Referee, ggp, on_stdin, read_facts, wait_until
 from tests.support.ladders import check_whole, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
@@ -234,9 +234,8 @@ def test_series_without_a_ladder(client: Client, tmp_path: Path) -> None:
     assert client.facts("ggp-ladder")["state"] == "idle"
     # A series with a record, by a command line in quotes.
     record = tmp_path / "games.jsonl"
-    line = (
-        f"ggp-match yugo,size=3 random 'other={sys.executable} -P -m ggp.bots random' games=4 time=none record={record}"
-    )
+    other = quote(f"other={PYTHON} -P -m ggp.bots random")
+    line = f"ggp-match yugo,size=3 random {other} games=4 time=none record={record}"
     key = client.ask(line)
     result = client.facts(f"ggp-result {key} 120")
     assert result["state"] == "over" and result["played"] == "4" and result["second"] == "other"

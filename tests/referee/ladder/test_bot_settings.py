@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from ggp.referee.play.bot_spec import BOTS, BotSpec, distinct, read_bot, version
 from ggp.referee.play.clock import TimeControl
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.sandbox.levels import Sandbox
+from tests.support.cli import PYTHON
 
 SCRIPT = "bot.py"
 
@@ -70,7 +72,7 @@ ALL = {
 
 
 def test_all_three_places_end_in_the_same_bot(folder: Path) -> None:
-    command = f"{sys.executable} {SCRIPT}"
+    command = f"{PYTHON} {quote(str(SCRIPT))}"
     toml = "\n".join(f"{name} = {value}" for name, (value, _) in ALL.items())
     words = ",".join(f"{name}={value}" for name, (_, value) in ALL.items())
     spec = by_words(folder, command, words)
@@ -241,7 +243,7 @@ def test_a_niceness_below_zero_needs_root(folder: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_what_changes_how_a_bot_plays_makes_another_version(folder: Path, toml: str, another: bool) -> None:
-    command = f"{sys.executable} {SCRIPT}"
+    command = f"{PYTHON} {quote(str(SCRIPT))}"
     before, after = by_ladder(folder, command, ""), by_ladder(folder, command, toml)
     assert (before.version != after.version) is another
 

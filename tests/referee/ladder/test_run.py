@@ -1,5 +1,6 @@
 """`ggp ladder run` with real processes: it plays, stops, goes on, and takes changes of its file while it runs."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.store.model import StoreError
-from tests.support.cli import Ggp, ggp, wait_until
+from tests.support.cli import PYTHON, Ggp, ggp, wait_until
 from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
@@ -230,9 +231,10 @@ def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
     script.write_text("from ggp.bots.random import main\nmain(['seed=5'])\n", encoding="utf-8")
     file = write_ladder(tmp_path, *BOTS, f"python3 {script}")
-    import sys
 
-    file.write_text(file.read_text(encoding="utf-8").replace('"python3 ', f'"{sys.executable} '), encoding="utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace('"python3 ', json.dumps(f"{PYTHON} ")[:-1]), encoding="utf-8"
+    )
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
     wait_until(lambda: _games_of(file, "d") > 4)
     script.write_text("from ggp.bots.random import main\nmain(['seed=6'])\n", encoding="utf-8")

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +25,7 @@ from ggp.referee.lobby.open_pairs import OpenPairs
 from ggp.referee.lobby.remote_bot import ConnectedBot, Identity, Local
 from ggp.referee.store.model import Pair
 from ggp.referee.store.store import Store
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots, dial
 from tests.support.lobby_server import LobbyProcess, lobby_file
@@ -97,7 +96,7 @@ def test_changed_script_is_another_version(tmp_path: Path) -> None:
     versions = set()
     for text in ("print(1)", "print(2)", "print(1)"):
         script.write_text(text, encoding="utf-8")
-        versions.add(read(tmp_path, one={"command": f"{sys.executable} {script}"}).local[0].entrant.version)
+        versions.add(read(tmp_path, one={"command": f"{PYTHON} {script}"}).local[0].entrant.version)
     assert len(versions) == 2
 
 
@@ -198,7 +197,7 @@ async def test_local_bot_is_restarted_and_the_log_says_why(tmp_path: Path) -> No
     said: list[str] = []
     (tmp_path / "frail.py").write_text(FRAIL, encoding="utf-8")
     with SmallLobby(url=f"ipc://{tmp_path}/router") as lobby:
-        async with running(tmp_path, EventLog(write=said.append), lobby, f"{sys.executable} {tmp_path}/frail.py"):
+        async with running(tmp_path, EventLog(write=said.append), lobby, f"{PYTHON} {tmp_path}/frail.py"):
             first = await asyncio.to_thread(lobby.hello)
             assert first.name == "one" and "yugo" in first.games
             await asyncio.to_thread(lobby.ask, "1 ggp-new yugo size=4")

@@ -13,7 +13,7 @@ from ggp.referee.archive.show import show
 from ggp.referee.play import process
 from ggp.referee.play.process import BotStderr, Process, ProcessLimits
 from ggp.referee.play.setting import Timeouts
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot
 from tests.support.series import make_setup, play, script
 
@@ -139,7 +139,7 @@ def wrong(tmp_path: Path) -> str:
         "run(choose)\n",
         encoding="utf-8",
     )
-    return f"{sys.executable} {path}"
+    return f"{PYTHON} {path}"
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_show_tells_who_was_at_fault_and_why(tmp_path: Path, kept: bool) -> None
 @pytest.mark.slow
 def test_a_series_without_a_game_names_no_record(tmp_path: Path) -> None:
     record = tmp_path / "games.jsonl"
-    words = ("match", "yugo,size=3", f"{sys.executable} -c 0", "random", "--games", "2", "--record", str(record))
+    words = ("match", "yugo,size=3", f"{PYTHON} -c 0", "random", "--games", "2", "--record", str(record))
     ran = ggp(*words)
     assert ran.status == 1 and not record.exists() and "record:" not in ran.out
     assert ggp(*words, "--json").json["record"] == ""

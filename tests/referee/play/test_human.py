@@ -20,6 +20,7 @@ from ggp.referee.play.bot_spec import BotSpec, WordError, read_bot
 from ggp.referee.play.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
 from ggp.referee.play.pool import SeriesReport, new_run
 from ggp.referee.play.record_file import Recorder
+from tests.support.cli import PYTHON
 from tests.support.codes import raises
 from tests.support.series import make_setup
 from tests.support.terminal import Terminal
@@ -131,7 +132,7 @@ def bot_with(tmp_path: Path, change: str) -> BotSpec:
     """A bot whose moves are the first legal ones, after this change to the table of its commands."""
     script = tmp_path.parent / f"{tmp_path.name}.py"
     script.write_text(CHANGED.format(change), encoding="utf-8")
-    return read_bot(f"stubborn={sys.executable} {script}")
+    return read_bot(f"stubborn={PYTHON} {script}")
 
 
 @pytest.mark.slow

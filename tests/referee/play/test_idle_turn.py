@@ -1,6 +1,5 @@
 """What a bot uses in its opponent's turn: who is credited, and who is stopped from then on."""
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -11,7 +10,7 @@ from ggp.protocol.records import read_records
 from ggp.referee.play.idle_turn import ALLOWED, IdleWatch, watch_of
 from ggp.referee.sandbox.cgroups import BotGroups
 from ggp.referee.sandbox.levels import Sandbox
-from tests.support.cli import ggp
+from tests.support.cli import PYTHON, ggp
 
 MS = 1_000_000
 
@@ -100,7 +99,7 @@ os.execv(sys.executable, [sys.executable, "-m", "ggp.bots", "random"])
 def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
     script, record = tmp_path / "thief.py", tmp_path / "games.jsonl"
     script.write_text(THIEF, encoding="utf-8")
-    words = ("match", "yugo,size=7", f"thief={sys.executable} {script}", "other=greedy:playouts=40")
+    words = ("match", "yugo,size=7", f"thief={PYTHON} {script}", "other=greedy:playouts=40")
     done = ggp(*words, "--games", "2", "--jobs", "1", "--sandbox", "default", "--record", str(record))
     assert done.status == 0, done.err
     warnings = [

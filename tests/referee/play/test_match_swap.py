@@ -1,6 +1,5 @@
 """Where seat and colour part: a series of a pie game, with scores by seat and by colour and forfeits after the swap."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from ggp.engines.registry import GROUP
 from ggp.protocol.records import read_records
 from tests.engines.test_registry import distribute
 from tests.support import ROOT
-from tests.support.cli import Ran, ggp
+from tests.support.cli import PYTHON, Ran, ggp
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +44,7 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def play(folder: Path, moves: str) -> Ran:
     """Two games; both bots play the same moves, by ply."""
-    command = f"{sys.executable} {folder / 'scripted.py'} {moves}"
+    command = f"{PYTHON} {folder / 'scripted.py'} {moves}"
     return ggp("match", "pie", f"a={command}", f"b={command}", "--games", "2", "--time", "0.4/move", "--jobs", "1",
                "--json", "--record", str(folder / "games"))  # fmt: skip
 

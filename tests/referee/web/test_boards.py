@@ -1,9 +1,9 @@
 """Pictures of positions: what the engine says, each drawn once; an engine that fails costs its picture only."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -11,10 +11,11 @@ from ggp.protocol.records import MatchStarted, MovePlayed, Party
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.web.boards import BoardError, BoardPool
 from tests.support import ROOT
+from tests.support.cli import PYTHON
 
 pytestmark = pytest.mark.slow
 
-LESSER = f"{sys.executable} {ROOT / 'tests/support/foreign_engine.py'} without"
+LESSER = f"{PYTHON} {quote(str(ROOT / 'tests/support/foreign_engine.py'))} without"
 MOVES = (("black", "A1"), ("white", "B1"), ("black", "pass"), ("white", "pass"))
 
 
@@ -103,7 +104,7 @@ def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
 
 
 def test_each_game_has_its_engine() -> None:
-    own = read_engine(f"{sys.executable} {ROOT / 'ggp/engines/examples/connect4.py'}")
+    own = read_engine(f"{PYTHON} {quote(str(ROOT / 'ggp/engines/examples/connect4.py'))}")
     boards = BoardPool(read_engine(None), {"connect4": own}, processes=1)
     four, moves = started("connect4", width="4"), plies((("black", "D"), ("white", "D")))
     for _ in range(2):
