@@ -172,6 +172,9 @@ _options = cache(read_options)
 def _facts(first: int, second: int, match: MatchSummary, moves: Sequence[str]) -> tuple[object, ...]:
     """The columns of the match of these versions, from its record alone, in the order of _FACTS."""
     culprits, end = {"": NO_CULPRIT, "seat1": first, "seat2": second}, match.end
+    ms = list(match.ms)
+    if end.ms and end.winner:
+        ms[2 - end.winner] += end.ms  # the turn of the loser that was no ply, as SeriesConfig.result counts it
     return (
         bool(end.result) or end.termination == Termination.PLY_LIMIT,
         clean(end.result, WORD),
@@ -180,7 +183,7 @@ def _facts(first: int, second: int, match: MatchSummary, moves: Sequence[str]) -
         culprits.get(end.culprit, ENGINE),
         clean(end.detail, TEXT),
         end.plies,
-        *match.ms,
+        *ms,
         end.suspect,
         clean(end.ended, WORD),
         line_digest(match.start.opening),
