@@ -23,7 +23,6 @@ from ggp.referee.terminal import TextTable, clean, say, show, span
 if TYPE_CHECKING:
     from ggp.referee.ratings.ratings import Standing
 
-_NAMED = 10  # suspect games in the line about them
 _REASON = 400  # characters of why a bot was at fault
 
 
@@ -364,13 +363,12 @@ def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:
 
 
 def suspects(tallies: Sequence[SeriesTally]) -> str:
-    """Which games are suspect, and what follows from it."""
-    keys, total = [key for tally in tallies for key in tally.suspects], sum(tally.suspect for tally in tallies)
+    """Say how many games are suspect, and what follows from it."""
+    total = sum(tally.suspect for tally in tallies)
     late = sum(tally.late for tally in tallies)
-    named = ", ".join(keys[:_NAMED]) + (f" and {total - _NAMED} more" * (total > _NAMED))
     lost = f"; {late} of them ended by time, which may not be the bot's fault" if late else ""
     return (
-        f"suspect: {total} games in which this machine kept an answer waiting: {named}; they count{lost}; "
+        f"suspect: {total} games in which this machine kept an answer waiting (--json names them); they count{lost}; "
         "fewer --jobs or a larger --margin make them fewer"
     )
 

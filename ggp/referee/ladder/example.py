@@ -185,7 +185,7 @@ def main(argv: list[str]) -> int:
 @click.option("--test", "as_test", is_flag=True, help="A sequential test between two versions in place of a ladder.")
 @click.option("--tune", "as_tune", is_flag=True, help="A tune of a bot's parameters in place of a ladder.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
-@click.option("--quiet", is_flag=True, help="Do not say what to do next.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not say what to do next.")
 def init(file: Path, game: str, as_test: bool, as_tune: bool, force: bool, quiet: bool) -> int:
     """Write a commented ladder file that runs as it is (by default ladder.toml), of built-in bots."""
     if as_test and as_tune:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -316,7 +317,7 @@ async def test_copies_start_a_few_at_a_time_and_a_signal_cancels_the_rest(
     told = tmp_path / "told"
     program = tmp_path / "connects.py"
     program.write_text(CONNECTS.format(told=str(told)), encoding="utf-8")
-    monkeypatch.setattr("ggp.referee.lobby.local_bots._PROGRAM", (PYTHON, str(program)))
+    monkeypatch.setattr("ggp.referee.lobby.local_bots._PROGRAM", (sys.executable, str(program)))
     monkeypatch.setattr("ggp.referee.lobby.local_bots.os.sched_getaffinity", lambda pid: {0, 1})
     settings = read(tmp_path, one={"command": "random", "copies": 60}, two={"command": "greedy", "copies": 2})
     bots = LocalBots(settings.local, rivals=False, nice=0, event_log=quiet())
