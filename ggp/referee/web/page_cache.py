@@ -21,7 +21,7 @@ from ggp.referee.web.sized_cache import SizedCache
 from ggp.referee.web.visitor import PATIENT
 
 MOMENT = 0.3  # seconds that a visitor waits for a new page where there is an old one
-PATIENCE = 2.5  # seconds to wait where there is none; reading gives up before that
+PATIENCE = 15.0  # seconds to wait where there is none: on a busy machine a page late is better than none
 _SHARE = 4.0  # times that a page took to make, for which it is sent again
 _OLDEST = 10.0  # seconds for which a page of an unchanged store is sent; live matches change without the store
 _STALE = 3600.0  # seconds after which a page is sent no more, even if there is no other

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from ggp.referee.ladder.standings import RatedLater, rate_pool
 from ggp.referee.store.model import PoolEntry
 from ggp.referee.store.store import Store
+from ggp.referee.web.visitor import PATIENT
 
 if TYPE_CHECKING:
     from ggp.referee.ratings.ratings import Ratings  # loads numpy, which stored ratings do not need
 
 _MOMENT = 0.5  # seconds that a page waits for ratings
+_PATIENT = 10.0  # seconds that one waits which is made for the next visitor, too, where there are none yet
 _SHARE = 10.0  # times that ratings took to make, for which they are not made again, whatever is played
 _POOLS = 8  # whose ratings are kept: of 1000 versions they take 8 MB
 
@@ -63,9 +65,10 @@ class PoolRater:
                 return made.ratings
             if making is None and (made is None or self._clock() - made.ended >= _SHARE * made.took):
                 making = self._making[pool] = self._thread.submit(self._make, pool, basis)
-        if making is not None and (made is None or made.took < _MOMENT):
+        moment = _PATIENT if made is None and PATIENT.get() else _MOMENT
+        if making is not None and (made is None or made.took < moment):
             with contextlib.suppress(LateError):
-                made = making.result(_MOMENT)
+                made = making.result(moment)
         if made is None or made.basis.games < least:
             raise RatedLater("the ratings are being computed: ask again in a few seconds")
         return made.ratings

@@ -142,6 +142,7 @@ class SlowPages(Pages):
 
 def test_the_last_page_is_sent_with_its_age_while_a_new_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_cache, "MOMENT", 0.01)
+    monkeypatch.setattr(page_cache, "PATIENCE", 0.01)
     pages = SlowPages()
 
     async def visits() -> list[WebAnswer]:
