@@ -70,16 +70,23 @@ class BotTotals:
 
 def _faults(report: SeriesReport) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
     """By bot (or "engine") and kind: how many, and why the last of them."""
-    counts, reasons, table = Counter[tuple[str, str]](), dict[tuple[str, str], str](), InterferenceTable()
+    counts, reasons = Counter[tuple[str, str]](), dict[tuple[str, str], str]()
     for run in report.runs:
         counts.update(run.tally.faults)
         reasons.update(run.tally.reasons)
-        for index, bot in enumerate(run.setup.bots):
-            table.add(bot.name, run.setup.bots[1 - index].name, run.tally.losses[index])
-    for fault in table.faults():
+    for fault in _losses(report).faults():
         counts[fault.who, fault.kind] += fault.games
         reasons[fault.who, fault.kind] = fault.reason
     return counts, reasons
+
+
+def _losses(report: SeriesReport) -> InterferenceTable:
+    """Return what each bot lost to interrupts and slow writes, by opponent."""
+    table = InterferenceTable()
+    for run in report.runs:
+        for index, bot in enumerate(run.setup.bots):
+            table.add(bot.name, run.setup.bots[1 - index].name, run.tally.losses[index])
+    return table
 
 
 def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
@@ -344,10 +351,12 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     for (who, what), count in sorted(faults.items()):
         why = clean(reasons.get((who, what), "")).strip()
         yield f"fault: {who} {what} {count}" + (f": {why[:_REASON]}" if why else "")
-        if record:
-            yield f"  its dialogue and stderr: ggp show {shlex.quote(f'{record}#{places[who, what]}')}"
+        if record and (place := places.get((who, what))):  # a fault of many games has none
+            yield f"  its dialogue and stderr: ggp show {shlex.quote(f'{record}#{place}')}"
     if faults and not record:
         yield f"  {stderr_kept(report, {who for who, _ in faults})}"
+    for bot, ms in _losses(report).taken().items():
+        yield f"stolen time: interrupts took {ms} ms from {bot} (the machine or its opponent); they were not charged"
     if any(tally.suspect for tally in tallies):
         yield suspects(tallies)
     if record:

@@ -2,7 +2,7 @@
 
 One game cannot tell the opponent from the machine, nor from the bot itself, which can arm timers against itself. Many
 games can: a bot that loses time against one opponent only loses it to that opponent; against all, to the machine or to
-itself.
+itself. So a match of two says how much was taken, and only a match or ladder of more says by whom.
 """
 
 from dataclasses import dataclass
@@ -94,12 +94,22 @@ class InterferenceTable:
         if here.robbed < REPEATED or 2 * here.robbed < here.games:
             return None
         others = sum((one for (who, other), one in self._losses.items() if who == bot and other != opponent), Losses())
-        if others.games and _OTHERS * others.robbed > others.games:
+        # Without games against others the machine may have taken the time, from whoever thinks longest.
+        if others.games < REPEATED or _OTHERS * others.robbed > others.games:
             return None
-        where = f"in {here.robbed} of {here.games} games against it"
-        but = f", and in {others.robbed} of {others.games} against others" if others.games else ""
-        reason = f"interrupts took {here.stolen} ms from {bot} {where}{but}; they were not charged to {bot}"
+        reason = (
+            f"interrupts took {here.stolen} ms from {bot} in {here.robbed} of {here.games} games against it, and in "
+            f"{others.robbed} of {others.games} against others; they were not charged to {bot}"
+        )
         return Interference(opponent, STOLEN_TIME, here.robbed, reason)
+
+    def taken(self) -> dict[str, int]:
+        """Return the ms that interrupts took from each bot in its robbed games, without bots that lost none."""
+        found: dict[str, int] = {}
+        for (bot, _), losses in self._losses.items():
+            if losses.stolen:
+                found[bot] = found.get(bot, 0) + losses.stolen
+        return found
 
     def _slow_input(self, bot: str) -> Interference | None:
         mine = sum((one for (who, _), one in self._losses.items() if who == bot), Losses())

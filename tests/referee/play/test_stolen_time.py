@@ -170,8 +170,15 @@ def test_little_or_seldom_is_no_fault(games: int, stolen: int) -> None:
     assert table.faults() == []
 
 
+def test_a_match_of_two_cannot_tell_the_opponent_from_the_machine() -> None:
+    table = InterferenceTable()
+    lost(table, "honest", "storm", 10, 500)
+    assert table.faults() == [] and table.taken() == {"honest": 5000}
+
+
 def test_a_fault_is_told_once() -> None:
     table = InterferenceTable()
+    lost(table, "honest", "other", 20, 0)
     told = [table.add_game(("honest", "storm"), (100, 1), (50, 0), (0, 0)) for _ in range(6)]
     assert [len(faults) for faults in told] == [0, 0, 1, 0, 0, 0]
     assert len(table.add_game(("storm", "honest"), (1, 100), (0, 50), (40, 0))) == 1, "the slow input is new"
