@@ -70,7 +70,7 @@ def is_ladder(word: str) -> bool:
 def recorded_engine(start: MatchStarted) -> str:
     """Return the command line or address of the foreign engine that judged a recorded match, "" if it was ours.
 
-    Whoever wrote the record chose it, so it is run only if the user says so.
+    The author of the record chose it, so it runs only with the consent of the user.
     """
     command = start.engine.command
     return "" if command == OUR_ENGINE or not command.isprintable() else command

@@ -144,7 +144,7 @@ def _agrees(start: MatchStarted) -> bool:
     if not (command and all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))):
         return False
     click.echo(f"Our engine knows no {start.game}. The record was judged by this engine:\n\n  {command}\n", err=True)
-    return click.confirm("Run it? Only do so if you trust whoever wrote the record.", err=True)
+    return click.confirm("Run it? Only do so if you trust the source of the record.", err=True)
 
 
 def _print(record: Record, positions: list[ShownPosition], width: int) -> None:

@@ -79,7 +79,7 @@ class BotProcess:
         sandbox: Sandbox = NO_SANDBOX,
         notify: Notify | None = None,
     ) -> None:
-        """`notify` is told of a bot that gives no valid answer for a while."""
+        """`notify` is called once for a bot that gives no valid answer for a while."""
         self.began = time.monotonic()
         self.session = os.urandom(8).hex()  # see Hello
         self._process = Process(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ggp.protocol.grammar import BOM
 
-PATIENCE = 5.0  # seconds without a valid answer after which the people at the screen are told
+PATIENCE = 5.0  # seconds without a valid answer after which a notice is shown
 FORM = "an answer begins with = and ends with an empty line"
 _SHOWN = 160  # characters of what came that are shown
 _LINES = 3  # of it

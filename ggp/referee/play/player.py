@@ -345,7 +345,7 @@ async def start_bot(
 
     Args:
         budgets: Those of the series; the bot's own override them.
-        notify: Is told, once, of a bot that gives no valid answer for a while.
+        notify: Called once for a bot that gives no valid answer for a while.
 
     Raises:
         CannotStart: The bot is at fault; with the reason, and what its author should change.

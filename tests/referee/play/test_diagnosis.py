@@ -126,7 +126,7 @@ GARBAGE = "import sys\nfor line in sys.stdin: print('hello', flush=True)\n"
 
 
 @pytest.mark.slow
-def test_a_bot_that_prints_garbage_is_told_of_before_its_time_is_up() -> None:
+def test_a_bot_that_prints_garbage_is_shown_before_its_time_is_up() -> None:
     setup = make_setup("yugo,size=3", BotSpec("x", "./x", (sys.executable, "-c", GARBAGE)))
     setup, told = replace(setup, budgets=structs.replace(SHORT, start=6.5)), list[str]()
     table = MatchRunner(lambda record, result: None, notify=told.append)
