@@ -1,5 +1,6 @@
 """Text boards: exact for a small board of each kind, never wider than a terminal for a large one."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from ggp.engines.scene import hexagon, lattice, open_square, piece, square, token
 from ggp.protocol.drawing.scene import as_scene
 from ggp.protocol.drawing.text import WIDTH, describe, draw
-from tests.support.drawn_scenes import KINDS, NASTY, bare, held, row_of_tiles
+from tests.support.drawn_scenes import KINDS, NASTY, STATUS, bare, held, row_of_tiles
 
 BOARDS = {
     "kings": """
@@ -40,9 +41,11 @@ BOARDS = {
  A - - 1
   B C""",
     "tiles": """
--10,1 .                 X O 0,1
-                  -1,0 O(@)X . 2,0
-                   0,-1(O X)1,-1""",
+      -10                -1 0
+ ,1    .                 X O 1 2
+ ,0 -10                 O(@)X .
+,-1                   -1(O X)2
+                        0 1""",
 }
 
 
@@ -115,10 +118,39 @@ def test_what_is_too_wide_comes_in_parts(count: int) -> None:
     if count > 20:
         parts = (len(lines) - len(drawn)) or 1
         assert parts > 1 and lines[0] == f"part 1 of {parts}, from the left:"
-        for line in drawn:  # each row of each part says where it begins and ends
-            names = line.replace("(", " ").replace(")", " ").split()
-            (first, r), (last, other) = names[0].split(","), names[-1].split(",")
-            assert r == other and int(last) - int(first) + 1 == len(names) - 2
+        rows = [line.split()[0] for line in drawn if line.lstrip().startswith(",")]
+        assert rows == [",2", ",1", ",0", ",-1", ",-2"] * parts
+        tops = [drawn[at - 1].split() for at, line in enumerate(drawn) if line.lstrip().startswith(",2 ")]
+        assert len(tops) == parts
+        for top in tops:  # a slanting line without a number lies between two that have theirs
+            assert all(0 < int(right) - int(left) <= 2 for left, right in pairwise(top))
+
+
+def test_every_slanting_line_of_a_small_lattice_has_its_number_and_the_legend_says_how_to_read_it() -> None:
+    near = [(q, r) for q in range(-3, 4) for r in range(-3, 4) if abs(q + r) <= 3]
+    pieces = [piece("2,-1", "black"), piece("0,0", "white")]
+    fields = {**lattice(near), "pieces": pieces, "last": ["2,-1"], **STATUS}
+    assert (
+        "\n" + board(fields)
+        == """
+         -3  -1 0
+ ,3      . . . . 1
+ ,2     . . . . . 2
+ ,1    . . . . . . 3
+ ,0   . . . O . . .
+,-1 -3 . . . .(X).
+,-2  -2 . . . . .
+,-3   -1 . . . .
+        0 1 2 3"""
+    )
+    assert describe(as_scene(fields))[1] == (
+        "2,-1 is the cell where slanting line 2 (lower left to upper right) crosses row ,-1"
+    )
+
+
+def test_names_that_do_not_say_where_their_cell_lies_get_no_axes() -> None:
+    cells = [{"at": "0,0", "x": 0, "y": 0}, {"at": "1,0", "x": 0, "y": 1}]
+    assert board(bare(cells=cells)) == "0,0 . 0,0\n1,0 . 1,0"
 
 
 def test_labels_stay_with_their_part() -> None:
@@ -155,4 +187,4 @@ def test_no_text_reaches_the_terminal_as_it_is() -> None:
 
 
 def test_an_empty_lattice_has_a_board() -> None:
-    assert board(lattice([(0, 0)])) == "0,0 . 0,0"
+    assert board(lattice([(0, 0)])) == "     0\n,0  .\n   0"

@@ -28,7 +28,7 @@ play b AA28
 #? []
 
 showboard
-#? [\n  -2,2 \. \.\(O\)\. 1,2\n -2,1 \. \.\(X\)\. \. 2,1\n-2,0 \. \. X O \. \. 3,0\n-1,-1 \. \. \. \. \. 3,-1\n  0,-2 \. \. \. \. 3,-2\nX black stone, O white stone\nDark cones left: 5\nLight cones left: 5\nTiles left: 39\nEntered so far: AA27 AA28; pass ends the turn\nBlack to move \(seat 1\)]
+#? [\n        -2   0 1\n ,2     \. \.\(O\)\. 2\n ,1    \. \.\(X\)\. \. 3\n ,0   \. \. X O \. \.\n,-1 -2 \. \. \. \. \.\n,-2  -1 \. \. \. \.\n       0 1 2 3\nX black stone, O white stone\nDark cones left: 5\nLight cones left: 5\nTiles left: 39\nEntered so far: AA27 AA28; pass ends the turn\n1,0 is the cell where slanting line 1 \(lower left to upper right\) crosses row ,0\nBlack to move \(seat 1\)]
 
 gogui-rules_board_gfx
 #? [CIRCLE AA27 AA28\nTEXT Dark cones left: 5, Light cones left: 5, Tiles left: 39, Entered so far: AA27 AA28; pass ends the turn, black to move]

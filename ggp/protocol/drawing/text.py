@@ -1,10 +1,13 @@
 """A scene as lines of characters, for people at a terminal. It writes no colours and nothing that moves a cursor.
 
 Half a distance is one column and every y a line of its own, so rows of hexagons stand half a step askew. A board
-without labels has the names of each row's first and last cell beside the row.
+without labels gets axes if its cells are named `Q,R` by their place on a lattice of hexagons. Any other board without
+labels has the names of each row's first and last cell beside the row.
 """
 
+import re
 from collections.abc import Iterable
+from math import sqrt
 from textwrap import wrap
 from unicodedata import combining, east_asian_width
 
@@ -20,6 +23,8 @@ GLYPHS = {
 FIXED = "\N{NO-BREAK SPACE}"  # which `clean` lets through nowhere
 EMPTY, MARKS = ".", {"black": "+", "white": "-"}
 """The mark of an empty uncontrolled cell, and of a controlled one."""
+_LATTICE_NAME = re.compile(r"(-?\d{1,4}),(-?\d{1,4})", re.ASCII)
+_ROUNDED = 0.01  # distances by which the place of a lattice cell may be off
 
 
 def draw(scene: Scene, width: int = WIDTH) -> str:
@@ -27,12 +32,14 @@ def draw(scene: Scene, width: int = WIDTH) -> str:
     if not scene.cells:
         return ""
     left, right = min(cell.x for cell in scene.cells), max(cell.x for cell in scene.cells)
-    labels = scene.labels or _row_ends(scene.cells)
+    labels = scene.labels or _own_labels(scene, scene.cells)
     if 2 * (right - left) < width:
         whole = _draw_part(scene, scene.cells, labels)
         if max(map(len, whole)) <= width:
             return "\n".join(whole)
     margin = max(len(label.text) for label in labels) + 1
+    if not scene.labels and _lattice(scene.cells):
+        margin += 2  # a row has its number left of the numbers of slanting lines
     step = max(1, (width - 2 * margin - 2) // 2)  # distances that fit between the labels
     starts = range(int((right - left) // step) + 1)
     parts = []
@@ -42,7 +49,7 @@ def draw(scene: Scene, width: int = WIDTH) -> str:
         if inside:
             low, high = low - 2 * (start == starts[0]), high + 2 * (start == starts[-1])  # where the rows' names stand
             given = [label for label in scene.labels if low <= label.x < high]
-            parts.append(_draw_part(scene, inside, given or _row_ends(inside)))
+            parts.append(_draw_part(scene, inside, given or _own_labels(scene, inside)))
     titled = ([f"part {number} of {len(parts)}, from the left:", *part] for number, part in enumerate(parts, 1))
     return "\n".join(line for part in titled for line in part)
 
@@ -58,7 +65,7 @@ def describe(scene: Scene, width: int = WIDTH) -> list[str]:
     empty = {MARKS[entry.colour]: f"{entry.colour} controls" for entry in scene.control if entry.at not in taken}
     signs = [f"{sign} {word}" for part in (stands, empty) for sign, word in sorted(part.items(), key=lambda at: at[1])]
     legend = ", ".join(sign.replace(" ", FIXED) for sign in signs)
-    lines = [legend, *(clean(token.text) for token in scene.tokens), sentence(scene)]
+    lines = [legend, *(clean(token.text) for token in scene.tokens), *_how_to_name(scene), sentence(scene)]
     return [part.replace(FIXED, " ") for line in lines for part in wrap(line, width)]
 
 
@@ -99,6 +106,65 @@ def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str
     start = min(min(row) for row in rows.values() if row)
     end = max(max(row) for row in rows.values() if row)
     return ["".join(row.get(column, " ") for column in range(start, end + 1)).rstrip() for row in rows.values()]
+
+
+def _how_to_name(scene: Scene) -> list[str]:
+    """Explain the axes by the example of one cell; [] for a board with other labels."""
+    lattice = {} if scene.labels else _lattice(scene.cells)
+    places = [lattice[at] for at in (*(piece.at for piece in scene.pieces), *lattice) if at in lattice]
+    if not places:
+        return []
+    q, r = next((place for place in places if place[0] != place[1]), places[0])
+    return [f"{q},{r} is the cell where slanting line {q} (lower left to upper right) crosses row ,{r}"]
+
+
+def _own_labels(scene: Scene, cells: list[Cell]) -> list[Label]:
+    """Return labels for cells of a scene that has none."""
+    lattice = _lattice(scene.cells)
+    return _axes(scene, {at: lattice[at] for at in (cell.at for cell in cells)}, cells) if lattice else _row_ends(cells)
+
+
+def _lattice(cells: Iterable[Cell]) -> dict[str, tuple[int, int]]:
+    """Return q and r of every cell by its name `Q,R`, {} unless all are named so and lie where q and r say.
+
+    Source: axial coordinates of hexagons, x = q + r/2 and y = -r * sqrt(3)/2.
+    """
+    found = dict[str, tuple[int, int]]()
+    for cell in cells:
+        name = _LATTICE_NAME.fullmatch(cell.at)
+        if name is None:
+            return {}
+        q, r = int(name[1]), int(name[2])
+        if abs(cell.x - q - r / 2) > _ROUNDED or abs(cell.y + r * sqrt(3) / 2) > _ROUNDED:
+            return {}
+        found[cell.at] = q, r
+    return found
+
+
+def _axes(scene: Scene, lattice: dict[str, tuple[int, int]], cells: list[Cell]) -> list[Label]:
+    """Return `,R` left of every row and Q at both ends of every slanting line.
+
+    A Q that would touch its neighbour is left out, so that of two-digit numbers every other one remains.
+    """
+    heights = {lattice[cell.at][1]: cell.y for cell in cells}
+    rows, lines, solid, marks = (dict[int, set[int]]() for _ in range(4))
+    last = set(scene.last)
+    for at, (q, r) in lattice.items():
+        rows.setdefault(r, set()).add(q)
+        lines.setdefault(q, set()).add(r)
+        solid.setdefault(r, set()).add(2 * q + r)
+        marks.setdefault(r, set()).update((2 * q + r - 1, 2 * q + r + 1) if at in last else ())
+    labels = list[Label]()
+    for r, q in sorted({(r, q) for q, line in lines.items() for r in (min(line) - 1, max(line) + 1)}):
+        text, column, beside = str(q), 2 * q + r, solid.setdefault(r, set())
+        begin = column - (len(text) - 1 if r not in rows or q < min(rows[r]) else 0)
+        own = set(range(begin, begin + len(text)))
+        if own & marks.get(r, set()) or (own | {begin - 1, begin + len(text)}) & beside:
+            continue
+        beside |= own
+        labels.append(Label(text, (column if r in rows else begin) / 2, heights.get(r, -r * sqrt(3) / 2)))
+    left = min(min(columns) for columns in (*solid.values(), *marks.values()) if columns) - 2
+    return [*(Label(f",{r}", left / 2, heights[r]) for r in rows), *labels]
 
 
 def _row_ends(cells: Iterable[Cell]) -> list[Label]:
