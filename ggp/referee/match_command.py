@@ -46,7 +46,7 @@ from ggp.referee.play.openings import BookChoice, BookError, OpeningBook, file_d
 from ggp.referee.play.outcome import CannotStart
 from ggp.referee.play.pool import PATIENCE as HOST_PATIENCE
 from ggp.referee.play.pool import SeriesReport, resume_series, run_series
-from ggp.referee.play.process import ProcessLimits, available_cores
+from ggp.referee.play.process import ALL, PLIES, ProcessLimits, available_cores
 from ggp.referee.play.record_file import Recorder
 from ggp.referee.play.series import SeriesConfig, prepare
 from ggp.referee.play.setting import Setting, Timeouts
@@ -153,7 +153,15 @@ class _MatchCommand(click.Command):
 @click.option("--interval", type=click.IntRange(1), metavar="N", help="Say how it stands after every N games.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress, no table.")
-@click.option("--verbose", is_flag=True, help="Live: the dialogue, what bots write to stderr, plies with evaluations.")
+@click.option(
+    "--verbose",
+    metavar="[=WHAT]",
+    is_flag=False,
+    flag_value=PLIES,
+    default="",
+    help="Show on stderr, as it happens: plies (without =WHAT), one line each; NAME: the dialogue of that bot, or of "
+    "the engine, and what it writes to stderr; or all.",
+)
 @click.option(
     "--log-stderr",
     type=click.Path(path_type=Path, file_okay=False),
@@ -196,7 +204,7 @@ def match(
     interval: int | None,
     as_object: bool,
     quiet: bool,
-    verbose: bool,
+    verbose: str,
     log_stderr: Path | None,
     log: Path | None,
 ) -> int:
@@ -215,6 +223,7 @@ def match(
     named = tuple(map(with_version, named))
     for bot in named:
         check_level((bot.sandbox or confined).level if bot.argv else NONE, bot.name)
+    _check_shown(verbose, named, adjudicator)
     pairings = _pairings(named, gauntlet)
     by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
     hypotheses = read_test(tested) if tested is not None else None
@@ -279,6 +288,16 @@ def match(
     recorded = str(record) if record and record.exists() else ""  # a series without a game leaves no file
     _show(report, recorded, warnings, as_object, quiet)
     return status
+
+
+def _check_shown(what: str, bots: Sequence[BotSpec], adjudicator: str | None) -> None:
+    """Raise UsageError unless --verbose names something that this match has."""
+    names = ["engine", *(bot.name for bot in bots), *([JUDGE] if adjudicator else [])]
+    if what not in ("", PLIES, ALL, *names):
+        raise click.UsageError(
+            f"--verbose={clean(what[:80])}: nothing here has this name: write {PLIES}, {ALL}, {', '.join(names[:-1])} "
+            f"or {names[-1]}"
+        )
 
 
 def _pairings(named: Sequence[BotSpec], gauntlet: str | None) -> list[tuple[BotSpec, BotSpec]]:
@@ -454,7 +473,7 @@ def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> Seri
     adopt_orphans()
     terminal = open_terminal(sys.stderr if as_object else sys.stdout)
 
-    told = show_plies() if report.runs[0].setup.extras.verbose else None
+    told = show_plies() if report.runs[0].setup.extras.shows_plies else None
 
     def seen(event: Event) -> None:
         if told is not None:
@@ -567,7 +586,7 @@ class _Seen:
 def _show(report: SeriesReport, record: str, warnings: list[str], as_object: bool, quiet: bool) -> None:
     if as_object:
         click.echo(json.dumps(as_json(report, record, warnings)))
-    elif not quiet:
+    elif not quiet and any(run.tally.attempts for run in report.runs):  # else there is nothing to say of games
         print_report(report, record)
     for who, reason in report.suspended.items():
         click.echo(f"ggp match: {who} is suspended: {reason}", err=True)

@@ -35,8 +35,8 @@ _OTHER_WORDS = {
     "alternate": "the bots exchange the seats in every pair",
     "seeds": "with --gauntlet NAME only NAME plays the others",
     "scoreinterval": "write --interval N",
-    "outcomeinterval": "write --verbose, which shows every match as it is played",
-    "debug": "write --verbose, or --log DIR",
+    "outcomeinterval": "write --verbose, which shows every ply as it is played",
+    "debug": "write --verbose=all, or --log DIR",
     "startup-ms": "write --budget start=SECONDS",
     "ucinewgame-ms": "write --budget new=SECONDS",
     "force-concurrency": "write --jobs N, which may be more than the cores",
@@ -52,6 +52,7 @@ _OTHER_WORDS = {
     "referee": "an engine judges every match: --engine names another one",
     "threads": "write --jobs N",
 }
+_SHOWN = ("plies", "all", "engine")  # values of --verbose that may follow it after a blank
 _NUMBER = r"[-+]?(?:[0-9.][-+.0-9e]*|nan|inf)?$"
 SPRT_WORD = re.compile(rf"(elo0|elo1|alpha|beta)={_NUMBER}|model=[a-z]+$")
 _RULE = re.compile("(winrate|score|plies|after|movecount|movenumber|twosided)=")
@@ -95,6 +96,8 @@ def translate(argv: list[str]) -> list[str]:
             words += ["--time", _control(f"{word.partition('=')[0]} {left[0]}", left.pop(0))]
         elif name in _OURS:
             words.append(_OURS[name])
+        elif word == "--verbose" and not (left and left[0] in _SHOWN):
+            words.append("--verbose=plies")  # what follows is GAME or a BOT, and no value
         elif name in _OUR_DEFAULT:
             left[:1] = [] if left and left[0].isdigit() else left[:1]
         elif name in _OTHER_WORDS:

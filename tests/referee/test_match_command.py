@@ -74,16 +74,36 @@ def _winner(match: Record) -> str:
 
 def test_quiet_says_nothing_and_verbose_everything() -> None:
     assert ggp(*SMALL, "--quiet", "--games", "2") == Ran(0, "", "")
-    err = ggp(*SMALL, "--verbose", "--games", "1").err
-    for line in ("random-1 > 1 protocol_version", "engine < =", "random-2 > ", "ggp-play black"):
+    err = ggp(*SMALL, "--verbose=all", "--games", "1").err
+    for line in ("random-1 > 1 protocol_version", "engine < =", "random-2 > ", "ggp-play black", " ply 1 black "):
         assert line in err
+
+
+def test_verbose_of_one_name_shows_its_dialogue_alone() -> None:
+    for name in ("random-2", "engine"):
+        lines = ggp(*SMALL, f"--verbose={name}", "--games", "1").err.splitlines()
+        assert lines and all(re.match(rf"{name} [<>!] ", line) for line in lines)
+    unknown = ggp(*SMALL, "--verbose=random", "--games", "1")
+    assert unknown.status == 2 and "write plies, all, engine, random-1 or random-2" in unknown.err
+
+
+def test_verbose_takes_no_bot_for_its_value() -> None:
+    """Of `--verbose GAME` the game is no value, though a value may follow after a blank."""
+    shown = ggp("match", "--verbose", *SMALL[1:], "--games", "1").err.splitlines()
+    assert shown and all(" ply " in line for line in shown)
+    assert "engine < =" in ggp(*SMALL, "--games", "1", "--verbose", "engine").err
+
+
+def test_a_start_that_fails_prints_no_table() -> None:
+    ran = ggp("match", "yugo,size=3", "gone=false", "random", "--games", "2")
+    assert ran.status == 1 and ran.out == "" and "gone is suspended: does not start" in ran.err
 
 
 def test_verbose_shows_each_ply_with_what_its_bot_said(tmp_path: Path) -> None:
     record = tmp_path / "games.jsonl"
     words = ("match", "yugo,size=3", "greedy:playouts=3", "random", "--games", "2", "--record", str(record))
     err = ggp(*words, "--verbose").err
-    shown = [line for line in err.splitlines() if " ply " in line]
+    shown = err.splitlines()
     plies = [ply for match in records(record) for ply in match.plies]
     assert len(shown) == len(plies) and max(map(len, shown)) <= 120
     for line, ply in zip(shown, plies, strict=True):

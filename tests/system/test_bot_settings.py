@@ -73,7 +73,7 @@ def test_a_match_gives_a_bot_its_folder_environment_and_niceness(tmp_path: Path)
 
 def test_a_value_of_the_environment_is_in_no_log(tmp_path: Path) -> None:
     logs = ("--log", str(tmp_path / "logs"), "--log-stderr", str(tmp_path / "stderr"))
-    ran = play(tmp_path, "--bot", f"a,environment.SAID={SECRET}", "--verbose", *logs)
+    ran = play(tmp_path, "--bot", f"a,environment.SAID={SECRET}", "--verbose=all", *logs)
     assert ran.status == 0 and processes(tmp_path / "a.txt")[0]["said"] == SECRET
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "a.txt"]
     assert (

@@ -39,7 +39,7 @@ def test_gnugo_gives_and_takes_a_handicap_by_every_clock(
     game = "go,size=7,komi=0.5,handicap=2,agreement=on"
     ran = ggp(
         *("match", game, f"one={GNU_GO}", f"two={GNU_GO}"),
-        *("--games", "1", "--time", time, "--jobs", "1", "--json", "--verbose", "--record", str(record)),
+        *("--games", "1", "--time", time, "--jobs", "1", "--json", "--verbose=all", "--record", str(record)),
     )
     assert ran.status == 0, ran.err
     assert set(ran.json["terminations"]) <= {"rules", "resignation"}

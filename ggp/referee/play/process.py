@@ -35,6 +35,7 @@ from ggp.referee.sandbox.spawn import StepFailed, reap
 from ggp.referee.sandbox.start import Child, in_words, start
 
 NO_SANDBOX = Sandbox()
+PLIES, ALL = "plies", "all"  # of what is shown live
 LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 
@@ -43,13 +44,24 @@ class ProcessLimits:
     """Limits of every process of a series. `memory`: MiB of address space, 0 for no limit.
 
     `sandbox`: of bots that have none of their own; engines are ours, or foreign ones with a sandbox of their own.
+    `verbose`: what is shown on our stderr as it happens: PLIES, ALL, "" for nothing, or else the name of the one
+    process whose dialogue and stderr are shown.
     """
 
     memory: int = 0
-    verbose: bool = False  # show the dialogue, and what bots write to stderr, on our stderr
+    verbose: str = ""
     stderr_folder: str = ""  # keeps what bots write to stderr, "" for none
     dialogue_folder: str = ""  # keeps the dialogue of every process, "" for none
     sandbox: Sandbox = NO_SANDBOX
+
+    @property
+    def shows_plies(self) -> bool:
+        """Whether each ply is shown as it is played."""
+        return self.verbose in (PLIES, ALL)
+
+    def shows(self, name: str) -> bool:
+        """Whether the dialogue and the stderr of the process of this name are shown."""
+        return self.verbose == ALL or (self.verbose == name != PLIES)
 
 
 NO_LIMITS = ProcessLimits()
@@ -319,12 +331,12 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
         LaunchError: The program cannot be started.
     """
     recording = _record(spec, limits) if limits.dialogue_folder else None
-    sinks = [dialogue_sink(spec.name)] if limits.verbose else []
+    sinks = [dialogue_sink(spec.name)] if limits.shows(spec.name) else []
     sinks += [recording.chunk] if recording else []
     sink = _all(sinks) if sinks else None
     if spec.url:
         return Remote(spec.url, role, budgets, sink=sink, recording=recording)
-    kept = limits.verbose or limits.stderr_folder or recording
+    kept = limits.shows(spec.name) or limits.stderr_folder or recording
     try:
         return Process(
             spec.argv,
@@ -461,7 +473,7 @@ class BotStderr:
     """
 
     def __init__(self, name: str, limits: ProcessLimits, recording: Recording | None = None) -> None:
-        self._name, self._verbose, self._recording = name, limits.verbose, recording
+        self._name, self._verbose, self._recording = name, limits.shows(name), recording
         self._path = Path(limits.stderr_folder) / f"{safe_name(name)}.log" if limits.stderr_folder else None
         self._partial = b""
         self._heading = ""  # of the match at hand, until something is written in it

@@ -300,7 +300,7 @@ def _play(work: Batch) -> None:
     if state.stopped:
         raise StopMatch
     if state.table is None:
-        seen = show_plies() if work.setup.extras.verbose else None
+        seen = show_plies() if work.setup.extras.shows_plies else None
         notify = state.registry.notify if state.registry is not None else None
         state.table = MatchRunner(
             _keep, state.live, state.place.bots, seen, spare=state.spare, waits=_say_why_waiting, notify=notify

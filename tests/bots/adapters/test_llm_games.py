@@ -102,7 +102,7 @@ def test_a_key_is_nowhere(fault: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
     with ModelEndpoint(script) as endpoint:
         bot = model(endpoint.url, "--key-env", VARIABLE)
-        ran = ggp("match", "yugo,size=3", bot, "random", "--games", "2", "--record", str(record), "--verbose")
+        ran = ggp("match", "yugo,size=3", bot, "random", "--games", "2", "--record", str(record), "--verbose=all")
         assert {*endpoint.keys} == {f"Bearer {KEY}"}
     assert ran.status == 0, ran.err
     assert KEY not in ran.out + ran.err + record.read_text(encoding="utf-8") and "(the key)" in record.read_text(

@@ -156,7 +156,7 @@ def test_match_says_why_a_bot_lost_and_shows_what_it_wrote(tmp_path: Path, wrong
     assert f"refused by wrong: {why}" in shown
     assert "stderr of wrong:\n  thinking of ply" in shown
 
-    live = ggp(*words, "--verbose")
+    live = ggp(*words, "--verbose=wrong")
     assert re.search(r"^wrong ! \d\d:\d\d:\d\d\.\d{3} thinking of ply 0$", live.err, re.MULTILINE)
     assert ggp(*words, "--json").json["bots"][0]["reasons"] == {"refused": why}
 
