@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -43,7 +44,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
     """Runs a test file with the hooks of tests/conftest.py."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
     pytester.makeini(
-        f"[pytest]\npythonpath = {ROOT}\nasyncio_default_fixture_loop_scope = function\n"
+        f"[pytest]\npythonpath = {quote(str(ROOT))}\nasyncio_default_fixture_loop_scope = function\n"
         "markers =\n  slow: x\n  long: x\n  needs: x\n"
     )
     pytester.makeconftest(

@@ -61,7 +61,7 @@ def prepare_streams() -> None:
     """Make stdin, stdout and stderr usable, whatever the caller left of them. Idempotent.
 
     A character that the encoding lacks is spelled out. Writing to stdout raises BrokenPipeError or OutputError where
-    it fails; stderr never fails, because a message that nobody can read must not end the work that it is about.
+    it fails; stderr never fails, because a message that cannot be read must not end the work that it is about.
     """
     # Stdout by a descriptor that cannot be written: output that is lost is an error, as it is for other programs.
     open_missing({0: os.O_RDONLY, 1: os.O_RDONLY, 2: os.O_WRONLY})

@@ -35,14 +35,18 @@ def by_words(folder: Path, command: str, words: str) -> BotSpec:
 def by_ladder(folder: Path, command: str, toml: str) -> BotSpec:
     file = folder / "club.toml"
     pool = '[pool.main]\ngame = "go,size=9"\ncontrol = "10"\n'
-    file.write_text(f'{pool}[bot.a]\ncommand = "{command}"\n{toml}\n[bot.b]\ncommand = "random"\n', encoding="utf-8")
+    file.write_text(
+        f'{pool}[bot.a]\ncommand = {json.dumps(command)}\n{toml}\n[bot.b]\ncommand = "random"\n', encoding="utf-8"
+    )
     return read_ladder(file).bots[0].start
 
 
 def by_lobby(folder: Path, command: str, toml: str) -> BotSpec:
     file = folder / "club.toml"
     pool = '[pool.main]\ngame = "go,size=9"\ncontrol = "10"\n'
-    file.write_text(f'[lobby]\nkeys = false\n{pool}[bot.a]\ncommand = "{command}"\n{toml}\n', encoding="utf-8")
+    file.write_text(
+        f"[lobby]\nkeys = false\n{pool}[bot.a]\ncommand = {json.dumps(command)}\n{toml}\n", encoding="utf-8"
+    )
     return read_lobby(file).local[0].entrant.start
 
 
