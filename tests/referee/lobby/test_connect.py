@@ -63,7 +63,8 @@ def test_connected_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> N
 
 def test_bot_that_ends_at_once_is_reported(tmp_path: Path) -> None:
     ran = ggp("connect", "tcp://127.0.0.1:9", "--", sys.executable, "-c", "")
-    assert ran.status == 2 and ran.err == "ggp connect: the bot does not start: the peer's output ended; exit status 0\n"
+    assert ran.status == 2
+    assert ran.err == "ggp connect: the bot does not start: the peer's output ended; exit status 0\n"
 
 
 @pytest.mark.needs("strict")
