@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from ggp.protocol.printed import without_password
 from ggp.protocol.records import Event
@@ -23,7 +21,15 @@ from ggp.protocol.safe_files import without_mark
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.cli import BAD_USAGE, HELP, make_folder, run_command
-from ggp.referee.match_report import as_json, bots_of, effect_of_match, print_report, status_line, stderr_kept
+from ggp.referee.match_report import (
+    as_json,
+    bots_of,
+    effect_of_match,
+    live_parts,
+    print_report,
+    status_line,
+    stderr_kept,
+)
 from ggp.referee.match_words import SPRT_WORD, translate
 from ggp.referee.options import NumberRange, sandbox_option
 from ggp.referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
@@ -53,7 +59,7 @@ from ggp.referee.play.setting import Setting, Timeouts
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
 from ggp.referee.sandbox.levels import APART, NONE, Cores, Level, Sandbox
 from ggp.referee.sandbox.machine import check_level
-from ggp.referee.terminal import can_redraw, clean, rich_console
+from ggp.referee.terminal import LiveLine, can_redraw, clean
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
 _MOST_BOTS = 100
@@ -271,7 +277,6 @@ def match(
             _check_reports(setup, named)
     setups = [replace(setup, bots=pairing) for pairing in pairings]
     report, recorder = _resume(setups, hypotheses, book, warnings, mix)
-    err = rich_console(stderr=True)
     for warning in [] if quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
     if by_hand:
@@ -280,8 +285,8 @@ def match(
     else:
         left = sum(len(run.left) for run in report.runs)
         jobs = min(jobs, max(1, left))
-        terminal = None if quiet or verbose or not can_redraw(sys.stderr) else err
-        report = _run(report, jobs, cores, recorder, terminal, 0 if quiet else interval or 0, quiet)
+        live = can_redraw(sys.stderr) and not (quiet or verbose)
+        report = _run(report, jobs, cores, recorder, live, 0 if quiet else interval or 0, quiet)
     status = _status(report)
     if status == BAD_USAGE:
         raise WordError("; ".join(f"{who}: {reason}" for who, reason in report.suspended.items()))
@@ -509,7 +514,7 @@ def _run(
     jobs: int,
     cores: int,
     recorder: Recorder,
-    terminal: Console | None,
+    live: bool,
     interval: int,
     quiet: bool,
 ) -> SeriesReport:
@@ -519,10 +524,8 @@ def _run(
     plies = sum(run.tally.plies for run in report.runs)
     while True:
         counted, deaths, report.deaths = report.attempts, report.deaths, 0
-        with recorder, progress_bar(terminal) if terminal else nullcontext() as bar:
-            total, done = sum(setup.games for setup in setups), sum(run.done for run in report.runs)
-            task = bar.add_task(setups[0].setting.game, total=total, completed=done, score="") if bar else None
-            seen = _Seen(bar, task, interval, done, quiet)
+        with recorder, LiveLine() if live else nullcontext() as line:
+            seen = _Seen(line, interval, report, quiet)
             run_series(report, jobs, recorder, seen, cores)
         if not (report.deaths and setups[0].record) or report.over:
             return report
@@ -538,49 +541,52 @@ def _run(
 
 
 class _Seen:
-    """Shows the progress of a run: on the bar of a terminal, and as lines after every `interval` games."""
+    """Shows the progress of a run: on the live line of a terminal, and as lines after every `interval` games."""
 
-    def __init__(
-        self, bar: Progress | None, task: TaskID | None, interval: int, done: int, quiet: bool = False
-    ) -> None:
+    def __init__(self, line: LiveLine | None, interval: int, report: SeriesReport, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._bar, self._task, self._interval = bar, task, interval
+        self._line, self._interval = line, interval
+        done = sum(run.done for run in report.runs)
         self._next = done - done % interval + interval if interval else 0
         self._before, self._began = done, time.monotonic()
         self._waits = ""
         self._noticed = 0  # notices that were shown
+        if line is not None:
+            line.update(live_parts(report))
 
     def __call__(self, report: SeriesReport) -> None:
         if report.waits != self._waits:
             self._waits = report.waits
-            click.echo(f"ggp match: {report.waits or 'this machine starts processes again'}", err=True)
+            self._say(f"ggp match: {report.waits or 'this machine starts processes again'}")
         done = sum(run.done for run in report.runs)
         self._show_notices(report.notices)
-        if self._bar and self._task is not None:
-            score = f"{status_line(report)}; {self._pace(done, report)}"
-            self._bar.update(self._task, completed=done, score=score)
+        if self._line is not None:
+            self._line.update(live_parts(report, *self._pace(done, report)))
         if self._interval and done >= self._next:
             self._next = done - done % self._interval + self._interval
             lines = [] if len(report.runs) > 1 else effect_of_match(report)
-            lines.append(self._pace(done, report))
-            for line in [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]:
-                click.echo(clean(line), err=True)
+            lines.append(", ".join(self._pace(done, report)))
+            self._say(*map(clean, [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]))
 
     def _show_notices(self, notices: Sequence[str]) -> None:
-        """Say at once, above the bar, why a bot gives no valid answer: its time may be a minute."""
+        """Say at once, above the live line, why a bot gives no valid answer: its time may be a minute."""
         for text in notices[self._noticed :]:
             lines = [clean(line) for line in f"ggp match: {text}".split("\n")]
-            if self._bar is not None:
-                self._bar.console.print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
-            elif not self._quiet:
-                click.echo("\n".join(lines), err=True)
+            if not self._quiet:
+                self._say(*lines)
         self._noticed = len(notices)
 
-    def _pace(self, done: int, report: SeriesReport) -> str:
+    def _say(self, *lines: str) -> None:
+        if self._line is not None:
+            self._line.print_above(*lines)
+        else:
+            click.echo("\n".join(lines), err=True)
+
+    def _pace(self, done: int, report: SeriesReport) -> tuple[str, str]:
         """Games a second of this run, and how long the rest takes at most: a test may stop it before."""
         rate = (done - self._before) / max(time.monotonic() - self._began, 1e-3)
         left = sum(run.setup.games for run in report.runs) - done
-        return f"{rate:.1f} games/s, {timedelta(seconds=round(left / rate)) if rate else '?'} left"
+        return f"{rate:.1f} games/s", f"{timedelta(seconds=round(left / rate)) if rate else '?'} left"
 
 
 def _show(report: SeriesReport, record: str, warnings: list[str], as_object: bool, quiet: bool) -> None:
@@ -619,15 +625,3 @@ def _status(report: SeriesReport) -> int:
                 return BAD_USAGE  # there is no such built-in, or no such option
     void = any(run.tally.void for run in report.runs)
     return 1 if void or report.suspended or report.deaths or report.failed or report.gave_up else 0
-
-
-def progress_bar(console: Console) -> Progress:
-    """The bar, with the score so far after it; drawn on a terminal only."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[score]}"),
-        console=console,
-        transient=True,
-    )

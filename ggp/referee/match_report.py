@@ -18,7 +18,7 @@ from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.scale import MEANS, effect_lines, groups_line, half, in_elo, zero_line
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Effect, Verdict, effect
-from ggp.referee.terminal import TextTable, clean, say, show, span
+from ggp.referee.terminal import LinePart, TextTable, bar_part, clean, say, show, span
 
 if TYPE_CHECKING:
     from ggp.referee.ratings.ratings import Standing
@@ -220,29 +220,64 @@ def _score_json(score: SeriesScore) -> dict[str, float]:
 
 
 def score_line(report: SeriesReport) -> str:
-    """`random 3 - 5 greedy`, void games and Elo after it; of more than two bots the points of each."""
+    """`random 3 - 5 greedy`, void games after it; of more than two bots the points of each."""
+    words = [_points(report)]
+    return ", ".join([*words, *_void(report)])
+
+
+def _void(report: SeriesReport) -> list[str]:
+    void = sum(run.tally.void for run in report.runs)
+    return [f"{void} void"] if void else []
+
+
+def _points(report: SeriesReport) -> str:
     if len(report.runs) > 1:
-        points = [f"{bot.name} {BotTotals(bot, report.runs).score.points:g}" for bot in bots_of(report)]
-        words = [", ".join(points)]
-    else:
-        (one, two), (left, right) = report.runs[0].setup.bots, report.tally.bots
-        words = [f"{one.name} {left.points:g} - {right.points:g} {two.name}"]
-    if void := sum(run.tally.void for run in report.runs):
-        words.append(f"{void} void")
-    return ", ".join(words)
+        return ", ".join(f"{bot.name} {BotTotals(bot, report.runs).score.points:g}" for bot in bots_of(report))
+    (one, two), (left, right) = report.runs[0].setup.bots, report.tally.bots
+    return f"{one.name} {left.points:g} - {right.points:g} {two.name}"
 
 
 def status_line(report: SeriesReport) -> str:
-    """The score with what it says so far, for the line of the progress bar."""
-    line = score_line(report)
+    """The score with what it says so far."""
+    return ", ".join([score_line(report), *filter(None, _found_so_far(report))])
+
+
+def _found_so_far(report: SeriesReport) -> tuple[str, str, str]:
+    """Return the Elo, the likelihood of superiority and the state of the test, "" for each that there is not."""
     if len(report.runs) > 1:
-        return line
-    test = report.tally.test
-    found = effect_of(report.tally)
-    words = [f"Elo {elo}" if (elo := in_elo(found, sign="+")) else ""]
-    words += [f"LOS {found.los:.1%}" if found.los is not None and test is None else ""]
-    words += [f"LLR {test.llr:.2f} ({test.hypotheses.lower:.2f}, {test.hypotheses.upper:.2f})" if test else ""]
-    return ", ".join([line, *filter(None, words)])
+        return "", "", ""
+    test, found = report.tally.test, effect_of(report.tally)
+    elo = in_elo(found, sign="+")
+    return (
+        f"Elo {elo}" if elo else "",
+        f"LOS {found.los:.1%}" if found.los is not None and test is None else "",
+        f"LLR {test.llr:.2f} ({test.hypotheses.lower:.2f}, {test.hypotheses.upper:.2f})" if test else "",
+    )
+
+
+def live_parts(report: SeriesReport, rate: str = "", left: str = "") -> list[LinePart]:
+    """Return the parts of the line that is shown while the games are played.
+
+    The bar shows how many games are played, or where a test stands between its bounds.
+    """
+    done, total = sum(run.done for run in report.runs), sum(run.setup.games for run in report.runs)
+    share = done / total if total else 1.0
+    if test := report.tally.test if len(report.runs) == 1 else None:
+        bounds = test.hypotheses
+        share = (test.llr - bounds.lower) / (bounds.upper - bounds.lower)
+    elo, los, llr = _found_so_far(report)
+    return [
+        LinePart(report.runs[0].setup.setting.game, 9),
+        bar_part(share, 1),
+        LinePart(llr, 2),
+        LinePart(f"{done}/{total}", 0),
+        LinePart(_points(report), 3, cut=True),
+        LinePart(" ".join(_void(report)), 6),
+        LinePart(elo, 4),
+        LinePart(los, 8),
+        LinePart(rate, 7),
+        LinePart(left, 5),
+    ]
 
 
 def effect_of_match(report: SeriesReport) -> list[str]:

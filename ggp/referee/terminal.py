@@ -7,10 +7,13 @@ import contextlib
 import io
 import os
 import re
+import signal
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import current_thread, main_thread
+from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, cast
 from unicodedata import combining, east_asian_width
 
@@ -18,7 +21,7 @@ import msgspec
 
 from ggp.protocol.drawing import text
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
-from ggp.protocol.standard_streams import encodable
+from ggp.protocol.standard_streams import encodable, write_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -188,6 +191,89 @@ def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
             bar.update(task, completed=done, total=total, description=what)
 
         yield show
+
+
+class LinePart(NamedTuple):
+    """A part of a live line. The parts with the highest `rank` are left out first; one that may be `cut` is cut."""
+
+    text: str
+    rank: int
+    cut: bool = False
+    bar: bool = False
+
+
+def bar_part(share: float, rank: int, columns: int = 16) -> LinePart:
+    """Return a bar, filled up to a share from 0 to 1."""
+    full, empty = "━─" if shows_unicode(sys.stderr) else "#-"
+    filled = round(min(max(share, 0.0), 1.0) * columns)
+    return LinePart(full * filled + empty * (columns - filled), rank, bar=True)
+
+
+def fitted(parts: Sequence[LinePart], columns: int) -> list[LinePart]:
+    """Return the parts that have room on one line, two blanks between any two, in their order."""
+    chosen, room = dict[int, LinePart](), columns - 1  # in the last column some terminals go to the next line
+    for place, part in sorted(enumerate(parts), key=lambda one: one[1].rank):
+        left = room - 2 * bool(chosen)
+        if part.cut and width(part.text) > left >= _LEAST:
+            part = part._replace(text=_cut(part.text, left))
+        if part.text and width(part.text) <= left:
+            chosen[place] = part
+            room = left - width(part.text)
+    return [chosen[place] for place in sorted(chosen)]
+
+
+def _cut(text: str, columns: int) -> str:
+    sign = "…" if shows_unicode(sys.stderr) else "~"
+    while width(text) >= columns:
+        text = text[:-1]
+    return text + sign
+
+
+class LiveLine:
+    """The last line of stderr, a terminal, drawn again in its place. A context manager, which removes it at the end.
+
+    The cursor waits at its beginning. A window that becomes narrower may break the line into several; they are all
+    behind the cursor, and a terminal that breaks no lines loses nothing above it.
+    """
+
+    _ERASE = "\r\x1b[J"
+
+    def __init__(self) -> None:
+        self._parts: Sequence[LinePart] = ()
+        self._drawn = ""
+        self._before: signal._HANDLER = None
+
+    def __enter__(self) -> "LiveLine":
+        if current_thread() is main_thread():
+            self._before = signal.signal(signal.SIGWINCH, self._resized)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGWINCH, self._before)
+        write_stderr(self._ERASE)
+
+    def update(self, parts: Sequence[LinePart]) -> None:
+        """Show these."""
+        self._parts = [part._replace(text=encodable(clean(part.text), _encoding(sys.stderr))) for part in parts]
+        if (line := self._line()) != self._drawn:
+            self._draw(line)
+
+    def print_above(self, *lines: str) -> None:
+        """Print lines that stay."""
+        self._draw(self._line(), "".join(f"{line}\n" for line in lines))
+
+    def _resized(self, number: int, frame: FrameType | None) -> None:
+        self._draw(self._line())
+
+    def _draw(self, line: str, above: str = "") -> None:
+        self._drawn = line
+        write_stderr(f"{self._ERASE}{above}{line}\r")  # one write: a signal may come between two
+
+    def _line(self) -> str:
+        colour, plain = ("\x1b[32m", "\x1b[0m") if shows_colour(sys.stderr) else ("", "")
+        shown = fitted(self._parts, screen_columns(sys.stderr) or 80)
+        return "  ".join(f"{colour}{part.text}{plain}" if part.bar else part.text for part in shown)
 
 
 def clean(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +11,17 @@ from random import Random
 
 import pytest
 
-from ggp.referee.match_report import as_json, effect_of, print_report, score_line, seat1_effect, status_line, verdict_of
+from ggp.referee import terminal
+from ggp.referee.match_report import (
+    as_json,
+    effect_of,
+    live_parts,
+    print_report,
+    score_line,
+    seat1_effect,
+    status_line,
+    verdict_of,
+)
 from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.clock import TimeControl
 from ggp.referee.play.pool import SeriesReport, SeriesRun
@@ -18,8 +29,10 @@ from ggp.referee.play.series import GameResult, SeriesTally
 from ggp.referee.play.setting import Setting
 from ggp.referee.ratings.sequential import SequentialTest
 from ggp.referee.ratings.sprt import Hypotheses, effect, judge
+from ggp.referee.terminal import LiveLine, fitted, width
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.series import unasked_setup
+from tests.support.terminal import TerminalScreen
 
 LOST, TIED, WON, VOID = range(4)
 YUGO = Setting("yugo", {"size": "3"}, {}, TimeControl.parse("none"))
@@ -255,3 +268,71 @@ def test_a_few_games_with_a_person_have_no_elo(capsys: pytest.CaptureFixture[str
     report.runs[0].setup = replace(report.runs[0].setup, bots=(me, report.runs[0].setup.bots[1]))
     print_report(report, "")
     assert "Elo" not in capsys.readouterr().out
+
+
+# -- the live line ----------------------------------------------------------------------------------------------------
+
+
+def _live(report: SeriesReport, columns: int) -> str:
+    return "  ".join(part.text for part in fitted(live_parts(report, "3.2 games/s", "0:01:40 left"), columns))
+
+
+@pytest.mark.parametrize("tested", [None, Hypotheses(0, 5)])
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 120, 200])
+def test_the_live_line_keeps_what_matters_most(tested: Hypotheses | None, columns: int) -> None:
+    report = report_of([WON, TIED, LOST, WON] * 10, tested)
+    report.runs[0].setup = replace(report.runs[0].setup, games=80)
+    line = _live(report, columns)
+    assert width(line) < columns and "40/80" in line
+    if columns >= 40:
+        assert "━" in line and "─" in line
+    if columns >= 60:
+        assert ("LLR" in line) == bool(tested)
+    assert ("one 25 - 15 two" in line) == (columns >= (80 if tested else 60)), line
+    assert ("yugo" in line and "games/s" in line and "left" in line) == (columns >= 120), line
+
+
+def test_the_bar_of_a_test_stands_between_its_bounds() -> None:
+    def filled(outcomes: Sequence[int]) -> int:
+        return _live(report_of(outcomes, Hypotheses(0, 200)), 80).count("━")
+
+    assert filled([]) == 8
+    assert filled([LOST, LOST, TIED, LOST] * 2) < 8 < filled([WON, WON, TIED, WON] * 2)
+
+
+def test_long_names_are_cut_on_the_live_line() -> None:
+    tally = SeriesTally()
+    tally.add(game(0, WON))
+    line = _live(SeriesReport([run_of(("one" * 40, "two"), tally)]), 80)
+    assert width(line) == 79 and "…" in line and "━" in line
+
+
+def test_a_live_line_leaves_nothing_behind(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = 80
+    monkeypatch.setattr(terminal, "screen_columns", lambda stream: columns)
+    report = report_of([WON, TIED] * 10)
+    screen = TerminalScreen(80, 20)
+
+    def shown() -> list[str]:
+        screen.write(capfd.readouterr().err.replace("\n", "\r\n"))  # as a terminal does
+        return screen.rows
+
+    with LiveLine() as line:
+        line.update(live_parts(report, "3.2 games/s", "0:01:40 left"))
+        before = shown()
+        assert len(before) == 1
+        line.print_above("after 2 games", "  more")
+        line.print_above("after 4 games")
+        assert shown() == ["after 2 games", "  more", "after 4 games", *before]
+        # Some terminals cut a line that has no room any more, others break it: at the cursor it begins in both.
+        broken = TerminalScreen(40, 20)
+        broken.write("after 4 games\r\n" + before[0][:39] + "\r\n" + before[0][39:] + "\x1b[1A\r")
+        screen.resize(40, 20)
+        columns = 40
+        signal.raise_signal(signal.SIGWINCH)
+        redrawn = capfd.readouterr().err
+        for each in (screen, broken):
+            each.write(redrawn)
+            rows = each.rows
+            assert rows[-2] == "after 4 games" and len(rows[-1]) < 40 and "20/2" in rows[-1]
+    assert shown() == ["after 2 games", "  more", "after 4 games"]

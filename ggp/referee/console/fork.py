@@ -16,8 +16,7 @@ from ggp.protocol.entry_points import version
 from ggp.protocol.records import Event, MatchStarted, MovePlayed
 from ggp.referee.console.own_commands import OwnFailed
 from ggp.referee.console.workbench import Workbench
-from ggp.referee.match_command import progress_bar
-from ggp.referee.match_report import effect_of, score_line, status_line
+from ggp.referee.match_report import effect_of, live_parts, score_line
 from ggp.referee.play.analysis import line_of
 from ggp.referee.play.bot_spec import BotSpec, LaunchError, WordError, distinct, is_human, read_bot
 from ggp.referee.play.clock import TimeControl
@@ -28,7 +27,7 @@ from ggp.referee.play.record_file import Recorder, RecorderError
 from ggp.referee.play.series import PrepareError, SeriesConfig, prepare
 from ggp.referee.play.setting import Setting, Timeouts
 from ggp.referee.ratings.scale import in_elo
-from ggp.referee.terminal import can_redraw, clean, rich_console
+from ggp.referee.terminal import LiveLine, can_redraw, clean
 
 _MOST_PLIES = 100_000  # games of a series
 _OPTIONS = {"time", "games", "record"}
@@ -192,12 +191,11 @@ def _series(setup: SeriesConfig, recorder: Recorder) -> str:
     """As `ggp match` plays it: on every core, with a bar on a terminal."""
     report = SeriesReport([new_run(setup)])
     jobs = min(len(os.sched_getaffinity(0)), setup.games)
-    with recorder, progress_bar(rich_console(stderr=True)) if can_redraw(sys.stderr) else nullcontext() as bar:
-        task = bar.add_task(setup.setting.game, total=setup.games, score="") if bar else None
+    with recorder, LiveLine() if can_redraw(sys.stderr) else nullcontext() as line:
 
         def seen(report: SeriesReport) -> None:
-            if bar and task is not None:
-                bar.update(task, completed=report.runs[0].done, score=status_line(report))
+            if line is not None:
+                line.update(live_parts(report))
 
         run_series(report, jobs, recorder, seen)
     _obey(report)
