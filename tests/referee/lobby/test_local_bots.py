@@ -24,6 +24,7 @@ from ggp.referee.lobby.local_bots import LocalBots
 from ggp.referee.lobby.log import EventLog
 from ggp.referee.lobby.open_pairs import OpenPairs
 from ggp.referee.lobby.remote_bot import ConnectedBot, Identity, Local
+from ggp.referee.play.bot_spec import DIGITS
 from ggp.referee.store.model import Pair
 from ggp.referee.store.store import Store
 from tests.support.cli import PYTHON, ggp
@@ -64,7 +65,7 @@ def test_local_bots_are_read_from_the_file(tmp_path: Path) -> None:
     (bot,) = lobby.local
     assert (bot.entrant.name, bot.entrant.anchor, bot.entrant.pools, bot.copies) == ("one", 700, ("small",), 3)
     assert lobby.ladder.bots == (bot.entrant,) and lobby.table.local_matches and lobby.table.nice == 10
-    assert len(bot.hash) == 64
+    assert bot.hash == bot.entrant.start.version and len(bot.hash) == DIGITS
     assert read(tmp_path).local == ()
 
 

@@ -29,7 +29,7 @@ from ggp.referee.web.guard import Guard
 from ggp.referee.web.site import Site
 from tests.support.cli import wait_until
 from tests.support.sample_records import CUT_OFF
-from tests.support.stores import Filled, a_season, entrant, ladder, match, pool, real_setup
+from tests.support.stores import TIED, WON, Filled, a_season, entrant, ladder, match, pool, real_setup
 from tests.support.web_site import WebAnswer, asked
 
 TEST_FILE = """
@@ -186,6 +186,8 @@ def test_all_meetings_of_two_bots(site: Guard, filled: Filled, monkeypatch: pyte
 
 
 def test_a_test_is_shown_as_it_went(filled: Filled, tmp_path: Path) -> None:
+    for plies in range(4, 40):  # a game that is repeated move for move counts once
+        filled.meet("ann", "bob", WON, TIED, plies=plies)
     (tmp_path / "club.toml").write_text(TEST_FILE, encoding="utf-8")
     site = Site(str(tmp_path / "club.toml"), "club")
     boards = BoardPool(read_engine(None))
