@@ -7,7 +7,7 @@ from typing import cast
 
 from playwright.sync_api import Browser
 
-from tests.support.browser import Visitor, WebServer, chromium, save_pictures
+from tests.support.browser import BrowserVisitor, WebServer, chromium, save_pictures
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.ladders import write_ladder
 from tests.system.test_web_seats import Club
@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
 
 def pages_of_kinds(browser: Browser, server: WebServer) -> dict[str, str]:
     """One page of each kind, wherever a page leads to it."""
-    visitor = Visitor(browser, server)
+    visitor = BrowserVisitor(browser, server)
     paths = {"overview": ""}
     seen, left = set[str](), [""]
     while left:
@@ -81,7 +81,7 @@ def running_test(browser: Browser, folder: Path, pictures: Path) -> None:
     with WebServer(str(file)) as server:
         wait_until(lambda: len(ggp("ladder", "games", str(file)).out.splitlines()) > 10, 120)
         paths = {"test": "test", "live": "live", "overview-live": "", "events-live": "events"}
-        visitor = Visitor(browser, server)
+        visitor = BrowserVisitor(browser, server)
         visitor.visit("live")
         paths["match-live"] = next(link for link in visitor.links() if "/match/" in link).removeprefix(f"{server.url}/")
         visitor.close()
@@ -95,7 +95,7 @@ def seats(browser: Browser, folder: Path, pictures: Path) -> None:
     folder.mkdir()
     club = Club(folder)
     server = cast("WebServer", club)
-    visitor = Visitor(browser, server)
+    visitor = BrowserVisitor(browser, server)
     page = visitor.visit("/seats")
     page.locator("form.take", has=page.locator("input[value=tiles]")).get_by_role("button").click()
     page.wait_for_url("**/seats/*")

@@ -427,7 +427,7 @@ def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, 
 
 def _book_of_games(choice: BookChoice, recorded: bool, game: str, options: dict[str, str]) -> OpeningBook:
     """The games of a record, or of SGF, as openings. Raises BookError."""
-    from ggp.referee.archive.import_ import CannotImport, file_games  # most series need neither
+    from ggp.referee.archive.game_files import CannotImport, file_games  # most series need neither
     from ggp.referee.archive.places import open_matches
 
     lines, path = list[str](), choice.path

@@ -25,7 +25,7 @@ from ggp.protocol.records import RecordError, gtp_script, read_records
 from ggp.protocol.responder import Responder
 from ggp.protocol.stderr_lines import StderrLines
 from ggp.protocol.transports.transcript import read_lines
-from ggp.referee.archive.import_ import CannotImport, script_games, sgf_games
+from ggp.referee.archive.game_files import CannotImport, script_games, sgf_games
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.example import example as ladder_example
 from ggp.referee.ladder.toml_file import ConfigError

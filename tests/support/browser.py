@@ -77,7 +77,7 @@ class WebServer:
             self.kill()
 
 
-class Visitor:
+class BrowserVisitor:
     """A browser window that notes every error of the pages it visits.
 
     Options are those of Playwright's `new_context`: `color_scheme`, `viewport`, `java_script_enabled` …
@@ -169,7 +169,7 @@ def save_pictures(browser: Browser, server: WebServer, paths: dict[str, str], fo
         "print": {"color_scheme": "light", "viewport": wide},
     }
     for look, how in looks.items():
-        visitor = Visitor(browser, server, **how, **options)
+        visitor = BrowserVisitor(browser, server, **how, **options)
         if look == "print":
             visitor.page.emulate_media(media="print")
         for name, path in paths.items():

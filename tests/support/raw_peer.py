@@ -15,7 +15,7 @@ from ggp.engines.registry import Registry
 PATIENCE = 60.0  # seconds; what is awaited comes at once, so only a failing test takes so long
 
 
-class Silence(AssertionError):
+class NoAnswer(AssertionError):
     """What was awaited did not come; str() shows what did."""
 
 
@@ -81,7 +81,7 @@ class RawPeer:
 
     def listen(self, seconds: float) -> bytes:
         """Whatever stdout says within that time, all of which is taken."""
-        with contextlib.suppress(Silence):
+        with contextlib.suppress(NoAnswer):
             self.wait_for(lambda: self.ended, seconds)
         heard = bytes(self.heard)
         self.heard.clear()
@@ -103,12 +103,12 @@ class RawPeer:
         return self.process.returncode
 
     def wait_for(self, condition: Callable[[], bool], patience: float = PATIENCE) -> None:
-        """Drain stdout and stderr until the condition holds; raises Silence when patience is over."""
+        """Drain stdout and stderr until the condition holds; raises NoAnswer when patience is over."""
         deadline = time.monotonic() + patience
         while not condition():
             if self.ended or time.monotonic() >= deadline:
                 how = "ended after" if self.ended else "heard"
-                raise Silence(f"{how} {bytes(self.heard[-300:])!r}, stderr {bytes(self.stderr[-300:])!r}")
+                raise NoAnswer(f"{how} {bytes(self.heard[-300:])!r}, stderr {bytes(self.stderr[-300:])!r}")
             self._pump(deadline - time.monotonic())
 
     def _pump(self, seconds: float) -> bool:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from ggp.protocol.records import MovePlayed, Record
 from ggp.referee.records import live_path
 from tests.pictures import TEST, TESTED
-from tests.support.browser import Visitor, WebServer, chromium
+from tests.support.browser import BrowserVisitor, WebServer, chromium
 from tests.support.cli import Ggp, wait_until
 from tests.support.ladders import write_ladder
 from tests.support.sample_records import CUT_OFF
@@ -51,13 +51,13 @@ def server(store: Path) -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def visitor(browser: Browser, server: WebServer) -> Iterator[Visitor]:
-    visitor = Visitor(browser, server)
+def visitor(browser: Browser, server: WebServer) -> Iterator[BrowserVisitor]:
+    visitor = BrowserVisitor(browser, server)
     yield visitor
     visitor.close()
 
 
-def walk(visitor: Visitor) -> Iterator[str]:
+def walk(visitor: BrowserVisitor) -> Iterator[str]:
     """Visit the site's pages, link by link; yields the address of each while it is shown. One match stands for all
     made-up ones."""
     seen, left, kinds = set[str](), [f"{visitor.server.url}/"], Counter[str]()
@@ -79,7 +79,7 @@ def walk(visitor: Visitor) -> Iterator[str]:
 
 def test_every_page_in_every_look(browser: Browser, server: WebServer) -> None:
     """No error, no barrier in light and dark; no page scrolls sideways on a phone, enlarged or on paper."""
-    visitor = Visitor(browser, server)
+    visitor = BrowserVisitor(browser, server)
     page, wide = visitor.page, visitor.page.viewport_size
     visitor.context.on("dialog", lambda dialog: visitor.errors.append(f"a script ran: {dialog.message}"))
     faults, visited = list[str](), 0
@@ -101,7 +101,7 @@ def test_every_page_in_every_look(browser: Browser, server: WebServer) -> None:
     visitor.close()
 
 
-def printed_faults(visitor: Visitor) -> list[str]:
+def printed_faults(visitor: BrowserVisitor) -> list[str]:
     """What is wrong with a page on paper: too wide, controls, no black on white."""
     controls = "[...document.querySelectorAll('button, input, select, .button, form, nav').values()]"
     colours = "(style => [style.color, style.backgroundColor])(getComputedStyle(document.body))"
@@ -114,7 +114,7 @@ def printed_faults(visitor: Visitor) -> list[str]:
 
 
 def test_nothing_moves_by_itself_where_motion_is_to_be_reduced(browser: Browser, server: WebServer) -> None:
-    visitor = Visitor(browser, server, reduced_motion="reduce")
+    visitor = BrowserVisitor(browser, server, reduced_motion="reduce")
     moving = """[...document.querySelectorAll("*").values()].map(one => getComputedStyle(one)).filter(one =>
         one.scrollBehavior == "smooth" || parseFloat(one.animationDuration) || parseFloat(one.transitionDuration))"""
     for path in ("", real_match(visitor)):
@@ -123,14 +123,14 @@ def test_nothing_moves_by_itself_where_motion_is_to_be_reduced(browser: Browser,
     visitor.close()
 
 
-def real_match(visitor: Visitor) -> str:
+def real_match(visitor: BrowserVisitor) -> str:
     """The path of a match that was really played."""
     visitor.visit("games")
     links = [link for link in visitor.links() if "/match/club-fast" in link]
     return links[0].removeprefix(visitor.server.url + "/")
 
 
-def test_a_match_is_stepped_through_by_keys_buttons_and_slider(visitor: Visitor) -> None:
+def test_a_match_is_stepped_through_by_keys_buttons_and_slider(visitor: BrowserVisitor) -> None:
     page = visitor.visit(f"{real_match(visitor)}?ply=0")
     caption, last = page.locator("#caption"), int(page.locator("#slider").get_attribute("max") or 0)
     assert last > 4
@@ -156,7 +156,7 @@ def test_a_match_is_stepped_through_by_keys_buttons_and_slider(visitor: Visitor)
 
 
 def test_a_match_is_stepped_through_without_script(browser: Browser, server: WebServer) -> None:
-    visitor = Visitor(browser, server, java_script_enabled=False)
+    visitor = BrowserVisitor(browser, server, java_script_enabled=False)
     page = visitor.visit(f"{real_match(visitor)}?ply=0")
     page.locator("#forward").click()
     expect(page.locator("#caption")).to_contain_text("ply 1 of")
@@ -180,7 +180,7 @@ def test_a_match_is_followed_through_kills_of_the_server_with_nothing_missing_or
     start, *lines = Record(CUT_OFF.start, tuple(plies), None).lines().splitlines(keepends=True)
     path = Path(live_path(str(store), 1))
     server = WebServer(str(store))
-    visitor = Visitor(browser, server)
+    visitor = BrowserVisitor(browser, server)
     with path.open("wb", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(start)
@@ -205,7 +205,7 @@ def test_a_ladder_that_runs_is_watched_live(browser: Browser, tmp_path: Path) ->
     run = Ggp("ladder", "run", str(file), "--games", "60", "--quiet")
     wait_until(file.with_suffix(".db").exists)
     server = WebServer(str(file))
-    visitor = Visitor(browser, server)
+    visitor = BrowserVisitor(browser, server)
     while run.process.poll() is None:
         for path in ("", "games", "live"):
             visitor.visit(path)
@@ -221,7 +221,7 @@ def test_the_page_of_a_test_that_runs_gets_new_numbers_in_place(browser: Browser
     run = Ggp("ladder", "run", str(file), "--quiet")
     wait_until(file.with_suffix(".db").exists)
     with WebServer(str(file)) as server:
-        visitor = Visitor(browser, server)
+        visitor = BrowserVisitor(browser, server)
         wait_until(lambda: visitor.page.goto(f"{server.url}/test").status == 200)  # type: ignore[union-attr]
         page = visitor.page
         moves = list[str]()
@@ -240,6 +240,6 @@ def test_the_page_of_a_test_that_runs_gets_new_numbers_in_place(browser: Browser
 
 
 @pytest.mark.long
-def test_five_thousand_random_actions_leave_no_error(visitor: Visitor) -> None:
+def test_five_thousand_random_actions_leave_no_error(visitor: BrowserVisitor) -> None:
     visitor.visit(real_match(visitor))
     visitor.act_at_random(Random(1), 5000)

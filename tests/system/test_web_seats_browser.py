@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support import ROOT
-from tests.support.browser import Visitor, WebServer, chromium
+from tests.support.browser import BrowserVisitor, WebServer, chromium
 from tests.support.raw_peer import RawPeer
 from tests.system.test_web_seats import Club
 
@@ -114,15 +114,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def visitor(browser: Browser, club: Club) -> Iterator[Visitor]:
-    visitor = Visitor(browser, cast("WebServer", club))
+def visitor(browser: Browser, club: Club) -> Iterator[BrowserVisitor]:
+    visitor = BrowserVisitor(browser, cast("WebServer", club))
     visitor.page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     yield visitor
     visitor.close()
 
 
-def sit(visitor: Visitor, pool: str, opponent: str = "random") -> Page:
+def sit(visitor: BrowserVisitor, pool: str, opponent: str = "random") -> Page:
     page = visitor.visit("/seats")
     form = page.locator("form.take", has=page.locator(f"input[value={pool}]"))
     form.locator("select").select_option(opponent)
@@ -183,7 +183,7 @@ def play_on(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("pool", ["tiles", "small", "bids", "auction", "runs", "pie"])
-def test_a_whole_game_by_clicks(visitor: Visitor, pool: str) -> None:
+def test_a_whole_game_by_clicks(visitor: BrowserVisitor, pool: str) -> None:
     page = sit(visitor, pool)
     if pool == "auction":
         assert over_or_turn(page)
@@ -207,7 +207,7 @@ def test_a_whole_game_by_clicks(visitor: Visitor, pool: str) -> None:
 
 
 @pytest.mark.parametrize("game", ["go", "yugo", "taugo", "taigo", "laido", "stigmergy"])
-def test_a_game_of_the_default_size_begins_by_clicks(visitor: Visitor, game: str) -> None:
+def test_a_game_of_the_default_size_begins_by_clicks(visitor: BrowserVisitor, game: str) -> None:
     page = sit(visitor, game)
     assert over_or_turn(page)
     choose(page)
@@ -216,7 +216,7 @@ def test_a_game_of_the_default_size_begins_by_clicks(visitor: Visitor, game: str
     resign(page)
 
 
-def test_dead_groups_are_tapped_and_agreed_on(visitor: Visitor) -> None:
+def test_dead_groups_are_tapped_and_agreed_on(visitor: BrowserVisitor) -> None:
     page = sit(visitor, "agreed")
     assert over_or_turn(page)
     page.locator(".spot").first.click()
@@ -239,7 +239,9 @@ def test_dead_groups_are_tapped_and_agreed_on(visitor: Visitor) -> None:
     assert tapped and not page.locator("#problem").text_content()
 
 
-def test_connect_four_of_another_engine_is_watched_played_replayed_and_explained(visitor: Visitor, club: Club) -> None:
+def test_connect_four_of_another_engine_is_watched_played_replayed_and_explained(
+    visitor: BrowserVisitor, club: Club
+) -> None:
     page = sit(visitor, "four", "dropper")
     assert over_or_turn(page)
     watcher = visitor.window()
@@ -266,7 +268,7 @@ def test_connect_four_of_another_engine_is_watched_played_replayed_and_explained
 
 
 def test_two_people_play_by_a_link_with_more_moves_than_are_sent_and_through_a_kill(
-    visitor: Visitor, club: Club
+    visitor: BrowserVisitor, club: Club
 ) -> None:
     host = sit(visitor, "pairs", "")
     guest = visitor.window()
@@ -290,7 +292,7 @@ def test_two_people_play_by_a_link_with_more_moves_than_are_sent_and_through_a_k
     visitor.errors[:] = [error for error in visitor.errors if "ERR_" not in error]  # of the time without a site
 
 
-def test_with_the_keyboard_a_step_back_and_a_reload(visitor: Visitor) -> None:
+def test_with_the_keyboard_a_step_back_and_a_reload(visitor: BrowserVisitor) -> None:
     page = sit(visitor, "tiles")
     assert over_or_turn(page)
     assert visitor.barriers() == []
@@ -314,7 +316,7 @@ def test_with_the_keyboard_a_step_back_and_a_reload(visitor: Visitor) -> None:
     expect(page.locator("#phase")).to_contain_text("you have lost")
 
 
-def test_a_whole_game_with_the_keyboard_alone(visitor: Visitor) -> None:
+def test_a_whole_game_with_the_keyboard_alone(visitor: BrowserVisitor) -> None:
     page, chance = sit(visitor, "pie"), Random(1)
 
     def press_until(selector: str, *keys: str) -> None:
@@ -343,7 +345,7 @@ def test_a_whole_game_with_the_keyboard_alone(visitor: Visitor) -> None:
     assert not page.locator("#problem").text_content()
 
 
-def test_a_typed_move_that_is_none_is_explained_and_costs_nothing(visitor: Visitor) -> None:
+def test_a_typed_move_that_is_none_is_explained_and_costs_nothing(visitor: BrowserVisitor) -> None:
     page = sit(visitor, "small")
     assert over_or_turn(page)
     page.locator("#typing summary").click()
@@ -356,7 +358,7 @@ def test_a_typed_move_that_is_none_is_explained_and_costs_nothing(visitor: Visit
     resign(page)
 
 
-def test_a_rematch_that_has_not_begun_has_no_board(visitor: Visitor) -> None:
+def test_a_rematch_that_has_not_begun_has_no_board(visitor: BrowserVisitor) -> None:
     page = sit(visitor, "small")
     assert over_or_turn(page)
     page.evaluate("take({...state, phase: 'waiting'})")  # raises what the page would log
@@ -370,7 +372,7 @@ def test_a_rematch_that_has_not_begun_has_no_board(visitor: Visitor) -> None:
     resign(page)
 
 
-def test_no_move_of_the_position_before_can_be_chosen(visitor: Visitor) -> None:
+def test_no_move_of_the_position_before_can_be_chosen(visitor: BrowserVisitor) -> None:
     page, offered = sit(visitor, "small"), ".spot.lit, #words button, #confirm:not([hidden])"
     assert over_or_turn(page)
     page.wait_for_selector(offered)
@@ -389,7 +391,7 @@ def test_no_move_of_the_position_before_can_be_chosen(visitor: Visitor) -> None:
     resign(page)
 
 
-def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
+def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: BrowserVisitor) -> None:
     visitor.page.set_viewport_size({"width": 360, "height": 740})
     visitor.visit("/seats")
     assert visitor.barriers() == [] and not visitor.is_too_wide()
@@ -402,7 +404,7 @@ def test_the_pages_have_no_barriers_and_fit_a_phone(visitor: Visitor) -> None:
 def test_five_thousand_random_actions_at_seats_and_pages_leave_no_error(browser: Browser, club: Club) -> None:
     said = len(club.lobby.events("web"))
     for round_ in range(50):  # a seat again and again, or links would lead away for good
-        visitor = Visitor(browser, cast("WebServer", club))
+        visitor = BrowserVisitor(browser, cast("WebServer", club))
         visitor.visit("/seats")
         visitor.act_at_random(Random(round_), 100)
         visitor.close()

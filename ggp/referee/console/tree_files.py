@@ -18,7 +18,8 @@ from ggp.protocol.safe_files import replace_file, without_mark
 from ggp.protocol.sgf import Node, written, written_tree
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.export import sgf_node, sgf_root
-from ggp.referee.archive.import_ import CannotImport, FoundMove, ImportedGame, ImportedTree, Rules, sgf_trees, to_record
+from ggp.referee.archive.game_files import CannotImport, FoundMove, ImportedGame, ImportedTree, sgf_trees
+from ggp.referee.archive.import_ import ImportRules, to_record
 from ggp.referee.archive.places import (
     RecordPlace,
     RecordSource,
@@ -250,7 +251,7 @@ async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> 
     key = f"console-{secrets.token_hex(4)}"
     moves = tuple(FoundMove(node.colour, node.move, node.left) for node in nodes)
     game = ImportedGame(tree.game, tree.options, moves, ("console-1", "console-2"), key)
-    rules = Rules(referee=f"general-game-protocol {version('general-game-protocol')}, ggp console")
+    rules = ImportRules(referee=f"general-game-protocol {version('general-game-protocol')}, ggp console")
     try:
         judge = await start_engine(engine)
         try:

@@ -27,9 +27,10 @@ from ggp.referee.play.bot_spec import CHANGED
 from ggp.referee.play.pool import WorkerPool, WorkersLost
 from ggp.referee.play.process import NO_LIMITS, ProcessLimits
 from ggp.referee.play.worker import Batch, BatchResult
+from ggp.referee.store.audit import lost_games
 from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, StoreGone, Taken, UnplayablePair
 from ggp.referee.store.schema import NO_CULPRIT
-from ggp.referee.store.store import Store, lost_games
+from ggp.referee.store.store import Store
 
 COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
 PATIENCE = 900.0  # seconds that a full disk or a locked store is waited for

@@ -206,3 +206,17 @@ def _strays(connection: Connection, found: Findings) -> list[str]:
     lines += [f"game {game} of the pair with id {pair} is finished twice" for pair, game in connection.execute(twice)]
     found.beyond += len(lines)
     return lines
+
+
+def lost_games(lost: int, store: str) -> str:
+    """Say that so many games are gone from a store."""
+    why = "its write-ahead log was damaged, or an older copy was put in its place"
+    return f"{lost} games that were stored in {store} are gone: {why}; restore a newer copy, or they are played again"
+
+
+def with_lost(found: Findings, lost: int, store: str) -> Findings:
+    """Add a line about the games that are gone from a store, if there are any."""
+    if lost:
+        found.lines.append(lost_games(lost, store))
+        found.beyond += 1
+    return found

@@ -73,7 +73,7 @@ class Database:
             StoreError: The database does not take it.
         """
         if self._identity is not None:
-            self._look()  # before a connection is made, which would create the file anew
+            self._look()  # before a connection is made, which would create the file again
         with self._told(), self._writer.connect() as connection:
             try:
                 with connection.begin():

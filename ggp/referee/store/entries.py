@@ -362,7 +362,7 @@ def release(connection: Connection, me: Holder) -> None:
 
 
 def forget_runner(connection: Connection) -> None:
-    """Release the run lock, whoever holds it: this is a copy that nobody runs."""
+    """Release the run lock of any process: this is a copy that no process runs."""
     connection.execute(run_lock.delete())
 
 

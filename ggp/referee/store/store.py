@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, lite
 from ggp.protocol.records import RecordError
 from ggp.referee.store import entries, fronts, rescue
 from ggp.referee.store import games as played
-from ggp.referee.store.audit import Findings, Progress, rebuild
+from ggp.referee.store.audit import Findings, Progress, rebuild, with_lost
 from ggp.referee.store.bulk import execute_many
 from ggp.referee.store.counts import COLUMNS, SCORE_COLUMNS, repeats_of
 from ggp.referee.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
@@ -590,7 +590,7 @@ class Store:
         """Every record's chain, every match against its record, every derived row against the matches. See rebuild."""
         lost = self.lost()
         with self.database.reading() as connection:
-            return _with_lost(rebuild(connection, False, progress), lost, self.database.name)
+            return with_lost(rebuild(connection, False, progress), lost, self.database.name)
 
     def lost(self) -> int:
         """Return how many games were stored once and are not there any longer, as far as they were counted."""
@@ -616,7 +616,7 @@ class Store:
             found, newest = rebuild(connection, True, progress), played.newest(connection)
         if self._count and lost:
             self._count.write(newest)
-        return _with_lost(found, lost, self.database.name)
+        return with_lost(found, lost, self.database.name)
 
     # ------------------------------------------------------------------------------------------------------------
 
@@ -650,19 +650,6 @@ class Store:
                 return
             after = found[-1][0].id
             left = None if left is None else left - len(found)
-
-
-def lost_games(lost: int, store: str) -> str:
-    """Say that so many games are gone from a store."""
-    why = "its write-ahead log was damaged, or an older copy was put in its place"
-    return f"{lost} games that were stored in {store} are gone: {why}; restore a newer copy, or they are played again"
-
-
-def _with_lost(found: Findings, lost: int, store: str) -> Findings:
-    if lost:
-        found.lines.append(lost_games(lost, store))
-        found.beyond += 1
-    return found
 
 
 @contextlib.contextmanager

@@ -24,10 +24,9 @@ from ggp.referee.ladder.source import Trouble
 from ggp.referee.store.model import StoreError
 from ggp.referee.web.boards import BoardError
 from ggp.referee.web.fair_pool import FairPool, PoolBusy
-from ggp.referee.web.guard import Receive, Scope, Send
+from ggp.referee.web.guard import PATIENT, VISITOR, Receive, Scope, Send
 from ggp.referee.web.pages import render
 from ggp.referee.web.site import PATIENT_TIME, QUERY_TIME, Site
-from ggp.referee.web.visitor import PATIENT, VISITOR
 
 T = TypeVar("T")
 DRAW_TIME = 12.0  # seconds that a board engine may take, the wait for a thread included

@@ -27,7 +27,7 @@ from ggp.referee.web.site import Site
 if TYPE_CHECKING:
     from ggp.referee.web.seats import Seats
 
-_WARM = 10  # pools whose pages are made before anybody asks for them
+_WARM = 10  # pools whose pages are made before the first visitor asks for them
 LEVEL = 6  # of gzip: 9 takes three times as long for a hundredth less
 _STATIC = Path(__file__).parent / "static"
 
@@ -50,7 +50,7 @@ def make_app_and_cache(
     hosts: frozenset[str] = frozenset(),
     seats: "Seats | None" = None,
 ) -> tuple[Guard, PageCache]:
-    """Return the same application, and the cache in it, which can make pages before anybody asks for them."""
+    """Return the same application, and the cache in it, which can make pages before a visitor asks for them."""
     answers = Answers(site, seats is not None)
     app = _routes(answers, boards, follower, seats)
     packed = GZipMiddleware(app, minimum_size=500, compresslevel=LEVEL)

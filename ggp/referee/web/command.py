@@ -41,7 +41,7 @@ The exit status is 0 after a signal; 1 if the address cannot be used; 2 for an
 invalid command line or file.
 """
 _SETTLING = 10  # tenths of a second from the start
-_WARMING = 15.0  # seconds that the first page may take before anybody can ask for it
+_WARMING = 15.0  # seconds that the first page may take before visitors can ask for it
 _PAUSE = 0.5  # seconds between tries, while ratings are being computed, for one
 
 
@@ -182,7 +182,7 @@ async def _serve(
     if seats is not None:
         seats.open()
     if site.word:
-        # The first page, and what it loads, takes a second on a busy machine: nobody waits for it or is sent away.
+        # The first page, and what it loads, takes a second on a busy machine: no visitor waits for it or is sent away.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_WARMING):
                 while not (server.should_exit or await pages.warm("/")):

@@ -1,6 +1,6 @@
 """Threads that all visitors share: each has few at once, and those who wait take turns.
 
-With one queue for all, an address that asks for a hundred pages would hold everybody up until they are made.
+With one queue for all, an address that asks for a hundred pages would hold all others up until they are made.
 """
 
 import threading
@@ -16,7 +16,7 @@ class PoolBusy(Exception):
     """One visitor has too many calls in the queue."""
 
 
-class _Job(NamedTuple):
+class _Call(NamedTuple):
     call: Callable[[], Any]
     future: "Future[Any]"
     spent: Callable[[float], None]
@@ -36,11 +36,11 @@ class FairPool:
         self._threads, self._each, self._queued, self._clock = threads, each, queued, clock
         self._executor = ThreadPoolExecutor(threads, name)
         self._lock = threading.Lock()
-        self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()  # who had a turn longest ago comes first
+        self._waiting: OrderedDict[str, deque[_Call]] = OrderedDict()  # who had a turn longest ago comes first
         self._running: dict[str, int] = {}
 
     def submit(self, who: str, call: Callable[[], T], spent: Callable[[float], None]) -> "Future[T]":
-        """Queue a call; `spent` is told how long it ran. Raises PoolBusy."""
+        """Queue a call; `spent` is called with the seconds that it ran. Raises PoolBusy."""
         future: Future[T] = Future()
         with self._lock:
             queue = self._waiting.setdefault(who, deque())
@@ -48,7 +48,7 @@ class FairPool:
                 queue.popleft()
             if len(queue) >= self._queued:
                 raise PoolBusy
-            queue.append(_Job(call, future, spent))
+            queue.append(_Call(call, future, spent))
             self._start()
         return future
 
@@ -66,10 +66,10 @@ class FairPool:
                 self._executor.submit(self._work, who[0], job)
 
     def _next(self) -> tuple[str] | None:
-        """Return whose turn it is, None if everybody who waits has all the threads that one may have."""
+        """Return whose turn it is, None if each visitor who waits has all the threads that one may have."""
         return next(((who,) for who in self._waiting if self._running.get(who, 0) < self._each), None)
 
-    def _work(self, who: str, job: _Job) -> None:
+    def _work(self, who: str, job: _Call) -> None:
         began = self._clock()
         try:
             result = job.call()
@@ -80,7 +80,7 @@ class FairPool:
             self._end(who, job, began)
             job.future.set_result(result)
 
-    def _end(self, who: str, job: _Job, began: float) -> None:
+    def _end(self, who: str, job: _Call, began: float) -> None:
         job.spent(self._clock() - began)
         with self._lock:
             self._running[who] -= 1

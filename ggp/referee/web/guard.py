@@ -6,12 +6,15 @@ headers that keep a page from loading or being loaded by anything else.
 
 import contextlib
 import ipaddress
+import math
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextvars import ContextVar
 from typing import Any
 
-from ggp.referee.web.visitor import VISITOR, Visitor
+from ggp.protocol.token_bucket import TokenBucket
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -23,6 +26,8 @@ MAX_TARGET = 2048  # bytes of path and query
 MAX_HEADERS = 16 * 1024  # bytes of names and values
 MAX_BODY = 16 * 1024  # bytes of an order
 STREAMS, STREAMS_IN_ALL = 40, 4000  # open event streams of an address, of all
+RATE, BURST = 50.0, 400.0  # requests a second of an address, and at once
+WORK, WORK_BURST = 250.0, 5000.0  # ms of work a second for an address, and at once
 _ADDRESSES = 10_000  # whose requests and work are counted
 TWO_LENGTHS = "a request has either Content-Length or Transfer-Encoding, not both"
 HEADERS = (
@@ -36,6 +41,42 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+
+
+class Visitor:
+    """One address and its two buckets. Any thread may call it."""
+
+    def __init__(self, address: str, now: float) -> None:
+        self.address = address
+        self._lock = threading.Lock()
+        self._requests = TokenBucket(RATE, BURST, now)
+        self._work = TokenBucket(WORK, WORK_BURST, now)
+
+    def try_request(self) -> bool:
+        """Count a request; return False if there were too many."""
+        with self._lock:
+            return self._requests.try_consume(1, time.monotonic())
+
+    def spend(self, seconds: float) -> None:
+        """Charge work that was done for this address."""
+        with self._lock:
+            self._work.consume(1000 * seconds, time.monotonic())
+
+    def debt(self) -> float:
+        """Return the seconds until the work done so far is paid for; 0 if more may be asked for now."""
+        with self._lock:
+            return self._work.delay(time.monotonic())
+
+    def wait(self) -> int:
+        """Return the debt in whole seconds, rounded up."""
+        return math.ceil(self.debt())
+
+
+VISITOR: ContextVar[Visitor | None] = ContextVar("VISITOR", default=None)
+"""Who sent the request that is being answered; None for what the site does by itself."""
+
+PATIENT: ContextVar[bool] = ContextVar("PATIENT", default=False)
+"""Whether reading may take longer than a visitor waits, because its result is kept for the next one."""
 
 
 class Guard:

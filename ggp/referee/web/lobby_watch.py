@@ -24,7 +24,7 @@ IDLE = 30.0  # seconds for which a match that is not read stays
 _RATE = 4.0  # matches a second that a connection begins to follow
 _LOOK = 0.05  # seconds between looks for new wishes
 _PATIENCE = 1.5  # seconds for the first event of a match
-_MOMENT = 0.5  # seconds to wait for how far matches are that nobody followed yet
+_MOMENT = 0.5  # seconds to wait for the state of matches that were not followed before
 _SETTLED = 0.05  # seconds in which the plies of a match arrive after its begin
 _AGAIN = 5.0  # seconds until a lobby that refused is tried again
 
@@ -77,7 +77,7 @@ class LobbyWatch:
         """Raises AddressError."""
         self._url, self._server_key = url, server_key
         self._lock = threading.Lock()
-        self._looked = -IDLE  # when somebody last looked at all matches
+        self._looked = -IDLE  # when a visitor last looked at all matches
         self._watchers = [_Watcher(url, server_key, self._follow_new)]
         self._watchers[0].start()
 
@@ -107,7 +107,7 @@ class LobbyWatch:
         return sorted(self._watchers[0].heads, key=lambda head: head.started)[-SHOWN:]
 
     def _follow_new(self) -> None:
-        """Follow what begins while somebody looks, so that the next look finds it as it stands."""
+        """Follow what begins while a visitor looks, so that the next look finds it as it stands."""
         if time.monotonic() - self._looked < IDLE:
             for head in self._newest():
                 self._follow(head.match)

@@ -6,7 +6,7 @@ A position of a match that is over (`max-age`) is sent again as long as it is th
 
 A page is made once for all who ask for it meanwhile. If that takes longer than a moment, or fails, they get the one
 that was made last, which says when that was, and their browsers ask again by themselves. Without an earlier one they
-are told after a while to come again, and the page is made all the same.
+are asked after a while to come again, and the page is made all the same.
 """
 
 import asyncio
@@ -16,9 +16,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ggp.referee.web.guard import App, Message, Receive, Scope, Send, refuse
+from ggp.referee.web.guard import PATIENT, App, Message, Receive, Scope, Send, refuse
 from ggp.referee.web.sized_cache import SizedCache
-from ggp.referee.web.visitor import PATIENT
 
 MOMENT = 0.3  # seconds that a visitor waits for a new page where there is an old one
 PATIENCE = 15.0  # seconds to wait where there is none: on a busy machine a page late is better than none
@@ -29,7 +28,7 @@ _AGAIN = 3  # seconds after which a browser that got an old page asks again
 _BYTES = 32 << 20  # of all pages that are kept
 _POSITION = re.compile(r"/match/[^/]+/(?:ply|picture)/")
 _KEPT = ("/pools/", "/bots/", "/games", "/pair", "/test", "/events", "/index.html")
-_FORM = "/games"  # a page where somebody may be typing does not load itself again
+_FORM = "/games"  # a page where a visitor may be typing does not load itself again
 
 
 Version = tuple[object, object]  # which store it is, what changes with it
@@ -95,7 +94,7 @@ class PageCache:
             await self._later(scope, receive, send)
 
     async def warm(self, path: str) -> bool:
-        """Make a page before anybody asks for it; return False if that failed."""
+        """Make a page before the first visitor asks for it; return False if that failed."""
         host: list[tuple[bytes, bytes]] = [
             (b"host", b"localhost"),
             (b"accept", b"text/html"),
@@ -136,7 +135,7 @@ class PageCache:
         return None, False
 
     async def _wait(self, key: Key, scope: Scope, receive: Receive, seconds: float) -> _Made | None:
-        """Have the page made if nobody has yet, and wait for it so long; None if it is not there then."""
+        """Have the page made if it is not being made yet, and wait for it so long; None if it is not there then."""
         if (making := self._making.get(key)) is None or making.done():
             making = self._making[key] = asyncio.create_task(self._make(key, scope, receive))
             making.add_done_callback(lambda task: self._end(key, task))
@@ -147,7 +146,7 @@ class PageCache:
         if self._making.get(key) is task:
             del self._making[key]
         if not task.cancelled():
-            task.exception()  # whoever waits raises it
+            task.exception()  # those who wait raise it
 
     async def _make(self, key: Key, scope: Scope, receive: Receive) -> _Made:
         PATIENT.set(True)  # it is kept, so it need not be ready while a visitor waits

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ggp.referee.ladder.standings import RatedLater, rate_pool
 from ggp.referee.store.model import PoolEntry
 from ggp.referee.store.store import Store
-from ggp.referee.web.visitor import PATIENT
+from ggp.referee.web.guard import PATIENT
 
 if TYPE_CHECKING:
     from ggp.referee.ratings.ratings import Ratings  # loads numpy, which stored ratings do not need
@@ -33,7 +33,7 @@ class _Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _RatedPool:
     basis: _Basis
     ratings: "Ratings | None"
     began: float
@@ -51,8 +51,8 @@ class PoolRater:
         self._url, self._clock = url, clock
         self._thread = ThreadPoolExecutor(1, "rater")
         self._lock = threading.Lock()
-        self._made: dict[int, _Made] = {}
-        self._making: dict[int, Future[_Made]] = {}
+        self._made: dict[int, _RatedPool] = {}
+        self._making: dict[int, Future[_RatedPool]] = {}
 
     def __call__(
         self, store: Store, pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0
@@ -73,14 +73,14 @@ class PoolRater:
             raise RatedLater("the ratings are being computed: ask again in a few seconds")
         return made.ratings
 
-    def _make(self, pool: int, basis: _Basis) -> _Made:
+    def _make(self, pool: int, basis: _Basis) -> _RatedPool:
         from ggp.referee.ladder import rating  # noqa: F401  # loads numpy, which is no part of the time that it takes
 
         began = self._clock()
         try:
             with Store.open(self._url) as store:  # without a bound of time: no page waits for it
                 ratings = rate_pool(store, pool, basis.seats, basis.model)
-            made = _Made(basis, ratings, began, self._clock())
+            made = _RatedPool(basis, ratings, began, self._clock())
             with self._lock:
                 self._made.pop(pool, None)
                 self._made[pool] = made

@@ -1,6 +1,6 @@
 """The words that the query of an address may have: an ASGI middleware in front of the page cache.
 
-Whatever else stood there would make the same page again under another name, as often as somebody likes. So unknown
+Any other word would make the same page again under another name, as often as a visitor likes. So unknown
 words are refused, and the known ones are brought into one order, without those that say nothing.
 """
 

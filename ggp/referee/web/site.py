@@ -20,9 +20,9 @@ from ggp.referee.ladder.toml_file import ConfigError, decode, dotted, read_toml
 from ggp.referee.records import LiveHead, LiveMatches, head, interrupted, live_base
 from ggp.referee.store.model import StoreError
 from ggp.referee.store.store import Store
+from ggp.referee.web.guard import PATIENT
 from ggp.referee.web.pool_rater import PoolRater
 from ggp.referee.web.sized_cache import SizedCache
-from ggp.referee.web.visitor import PATIENT
 
 if TYPE_CHECKING:
     from ggp.referee.web.lobby_watch import LobbyWatch  # loads ZeroMQ, which a ladder does not need

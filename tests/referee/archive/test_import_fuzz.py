@@ -12,7 +12,8 @@ from ggp.engines.session import Session
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import read_records
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.archive.import_ import CannotImport, ImportedGame, Rules, script_games, sgf_games, to_record
+from ggp.referee.archive.game_files import CannotImport, ImportedGame, script_games, sgf_games
+from ggp.referee.archive.import_ import ImportRules, to_record
 from ggp.referee.play.engine import Engine
 from tests.support.memory_match import BUDGETS, MemoryPeer
 
@@ -41,10 +42,10 @@ SGF = "(;FF[4]CA[UTF-8]GM[1]SZ[9]KM[6.5]HA[2]AB[gc][cg]RE[W+R];W[ee]WL[10](;B[cc
 SCRIPT = "boardsize 9\nclear_board\nkomi 6.5\nplay b e5\n=1 ok\n2 genmove w\n=2 C3\nundo\n"
 SCRIPT += "ggp-new yugo size=4\nggp-play b A1\n"
 text = st.lists(st.sampled_from(WORDS), max_size=30).map("".join)
-rules = st.builds(Rules, st.booleans(), st.booleans())
+rules = st.builds(ImportRules, st.booleans(), st.booleans())
 
 
-def take(data: bytes, how: Rules) -> int:
+def take(data: bytes, how: ImportRules) -> int:
     """How many games became records, each of which is read back."""
     taken = 0
     for read in (sgf_games(data), script_games(data)):
@@ -57,7 +58,7 @@ def take(data: bytes, how: Rules) -> int:
     return taken
 
 
-def _record(found: ImportedGame, how: Rules) -> int:
+def _record(found: ImportedGame, how: ImportRules) -> int:
     try:
         record = run_blocking(to_record(found, "m", ENGINE, how)).record
     except CannotImport as problem:
@@ -78,13 +79,13 @@ def test_control_characters_are_escaped_in_messages() -> None:
             for found in script_games(data) if data.startswith(b"play") else sgf_games(data):
                 if isinstance(found, CannotImport):
                     raise found
-                run_blocking(to_record(found, "m", ENGINE, Rules()))
+                run_blocking(to_record(found, "m", ENGINE, ImportRules()))
         assert str(problem.value).isprintable()
 
 
 def test_good_files_are_taken() -> None:
-    assert take(SGF.encode(), Rules()) == 1
-    assert take(SCRIPT.encode(), Rules()) == 2
+    assert take(SGF.encode(), ImportRules()) == 1
+    assert take(SCRIPT.encode(), ImportRules()) == 2
 
 
 @settings(deadline=None, max_examples=60)
@@ -92,7 +93,7 @@ def test_good_files_are_taken() -> None:
     st.one_of(text.map(str.encode), text.map(lambda part: f"(;{part}[aa];B[cc])".encode()), st.binary(max_size=60)),
     rules,
 )
-def test_anything_is_read_or_refused(data: bytes, how: Rules) -> None:
+def test_anything_is_read_or_refused(data: bytes, how: ImportRules) -> None:
     take(data, how)
 
 
@@ -113,4 +114,4 @@ def test_good_files_with_bytes_changed_dropped_and_doubled(seed: int) -> None:
                 case 2:
                     data[at:at] = piece * chance.randint(1, 3)
             data = data or bytearray(b"(")
-        take(bytes(data), Rules(chance.random() < 0.5, chance.random() < 0.5))
+        take(bytes(data), ImportRules(chance.random() < 0.5, chance.random() < 0.5))

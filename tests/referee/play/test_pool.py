@@ -44,7 +44,7 @@ def quick(action: Callable[[], object]) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_killed_before_it_reads_a_long_message_blocks_nobody() -> None:
+def test_a_worker_killed_before_it_reads_a_long_message_blocks_no_caller() -> None:
     pool = LocalPool(1, WorkerConfig(pin=False))
     pool.submit([batch()])
     (first,) = _results(pool, 1)
@@ -80,10 +80,10 @@ def test_half_an_answer_of_a_killed_worker_is_none() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
 
-    class Ended:
+    class DeadWorker:
         exitcode = None
 
-    worker = pool_module._Worker(Ended(), ours)  # type: ignore[arg-type]
+    worker = pool_module._Worker(DeadWorker(), ours)  # type: ignore[arg-type]
     future = Future[BatchResult]()
     worker.batches.append(future)
     answer = pool_module._message(BatchResult([], [], [], 0.0, 1.0, 0.0, 0))

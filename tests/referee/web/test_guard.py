@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.web import guard, visitor
+from ggp.referee.web import guard
 from ggp.referee.web.guard import Guard, Message
 from tests.support.web_site import asked
 
@@ -99,8 +99,8 @@ def test_only_its_own_names_are_answered(host: str, status: int) -> None:
 
 
 def test_an_address_that_asks_too_often_waits_and_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visitor, "BURST", 3.0)
-    monkeypatch.setattr(visitor, "RATE", 0.001)
+    monkeypatch.setattr(guard, "BURST", 3.0)
+    monkeypatch.setattr(guard, "RATE", 0.001)
     guarded = Guard(site)
     assert [asked(guarded, "/", client="2001:db8::1").status for _ in range(4)] == [200, 200, 200, 429]
     assert asked(guarded, "/", client="2001:db8::ffff").status == 429, "an IPv6 /64 is one address"
@@ -126,11 +126,11 @@ def test_streams_of_an_address_are_counted_while_they_are_open(monkeypatch: pyte
 
 
 def test_an_address_pays_for_the_work_of_its_requests_by_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visitor, "WORK_BURST", 1000.0)
-    monkeypatch.setattr(visitor, "WORK", 0.1)
+    monkeypatch.setattr(guard, "WORK_BURST", 1000.0)
+    monkeypatch.setattr(guard, "WORK", 0.1)
 
     async def costly(scope: Any, receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
-        who = visitor.VISITOR.get()
+        who = guard.VISITOR.get()
         assert who is not None
         who.spend(0.4)
         await site(scope, receive, send)
@@ -145,8 +145,8 @@ def test_an_address_pays_for_the_work_of_its_requests_by_milliseconds(monkeypatc
 def test_work_is_paid_for_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    one = visitor.Visitor("a", 0.0)
-    one.spend(visitor.WORK_BURST / 1000 + 1)
+    one = guard.Visitor("a", 0.0)
+    one.spend(guard.WORK_BURST / 1000 + 1)
     assert one.wait() == 4 and one.debt() == 4.0
     now[0] = 4.0
     assert one.wait() == 0

@@ -188,7 +188,7 @@ def test_where_a_new_page_fails_the_last_one_is_sent_for_an_hour_and_of_another_
     assert asked(pages.cache, "/events").status == 503
 
 
-def test_a_page_is_there_before_anybody_asks_for_it() -> None:
+def test_a_page_is_there_before_a_visitor_asks_for_it() -> None:
     pages = Pages()
     assert asyncio.run(pages.cache.warm("/"))
     assert asked(pages.cache, "/", accept_encoding="gzip").status == 200

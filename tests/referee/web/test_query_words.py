@@ -22,7 +22,7 @@ async def said(scope: object, receive: object, send: object) -> None:
     raise AssertionError("it is not routed here")
 
 
-class Heard:
+class HeardQuery:
     """An application behind the words that answers with the query that reached it."""
 
     def __init__(self) -> None:
@@ -47,23 +47,23 @@ class Heard:
     ],
 )
 def test_a_query_has_one_form(url: str, query: str) -> None:
-    assert asked(Heard().app, url).text == query
+    assert asked(HeardQuery().app, url).text == query
 
 
 @pytest.mark.parametrize("url", ["/games?x=1", "/games?bot=a&Bot=b", "/games?cell=D4", "/games?=", "/board?bot=a"])
 def test_an_unknown_word_is_refused_and_the_known_ones_are_named(url: str) -> None:
-    answer = asked(Heard().app, url)
+    answer = asked(HeardQuery().app, url)
     known = "cell, format" if "board" in url else "bot, pool, format"
     assert answer.status == 400 and answer.text.endswith(f"this page knows {known}\n")
 
 
 @pytest.mark.parametrize("url", ["/games?bot=a&bot=a", "/games?format=json&format=json", "/games?format=xml"])
 def test_a_word_is_there_once_and_the_format_is_json(url: str) -> None:
-    assert asked(Heard().app, url).status == 400
+    assert asked(HeardQuery().app, url).status == 400
 
 
 def test_what_is_refused_moves_no_terminal_and_turns_no_text() -> None:
-    answer = asked(Heard().app, "/games?%E2%80%AE%1B[2J=1")
+    answer = asked(HeardQuery().app, "/games?%E2%80%AE%1B[2J=1")
     assert answer.status == 400 and answer.text.count("\n") == 1 and answer.text[:-1].isprintable()
 
 

@@ -19,8 +19,7 @@ from starlette.routing import Mount, Route
 
 from ggp.protocol.transports.lobby_dial import LobbyLink
 from ggp.referee.play.bot_spec import read_engine
-from ggp.referee.web import seats
-from ggp.referee.web import visitor as visitor_module
+from ggp.referee.web import guard, seats
 from ggp.referee.web.app import make_app, site_routes
 from ggp.referee.web.boards import BoardError, BoardPool, BoardView
 from ggp.referee.web.follow import Follower
@@ -114,8 +113,8 @@ class NoBoards(BoardPool):
 def made(folder: Path, boards: BoardPool, url: str = "") -> Iterator[AskedSite]:
     with pytest.MonkeyPatch.context() as patch, closing(boards), asyncio.Runner() as runner:
         patch.setattr(seats, "Ordering", QuietOrders)
-        patch.setattr(visitor_module, "RATE", 1e9)
-        patch.setattr(visitor_module, "WORK", 1e9)
+        patch.setattr(guard, "RATE", 1e9)
+        patch.setattr(guard, "WORK", 1e9)
         with Filled(folder, ladder(["ann", "bob", "cat", "dan", entrant(HOSTILE)]), url) as filled:
             a_season(filled)
             filled.meet(HOSTILE, "ann", (0, "rules"), (1, "illegal_move"))

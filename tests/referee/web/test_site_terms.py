@@ -20,7 +20,7 @@ from ggp.referee.ladder.jobs import pair_name
 from ggp.referee.packed_records import unpack
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.records import live_path
-from ggp.referee.web import ladder_routes, seats, visitor
+from ggp.referee.web import guard, ladder_routes, seats
 from ggp.referee.web.app import make_app, site_routes
 from ggp.referee.web.boards import BoardPool
 from ggp.referee.web.follow import Follower
@@ -53,7 +53,7 @@ def filled(tmp_path: Path) -> Iterator[Filled]:
 @pytest.fixture
 def site(filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guard]:
     monkeypatch.setattr(seats, "Ordering", QuietOrders)
-    monkeypatch.setattr(visitor, "RATE", 1e9)
+    monkeypatch.setattr(guard, "RATE", 1e9)
     (tmp_path / "club.toml").write_text(TEST_FILE, encoding="utf-8")
     read, boards = Site(str(tmp_path / "club.toml"), "club"), BoardPool(read_engine("/bin/false"), processes=1)
     yield make_app(read, boards, Follower(read.follow), seats=people())
