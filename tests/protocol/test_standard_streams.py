@@ -170,7 +170,7 @@ def test_what_ends_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_output_errors_are_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_errors_are_distinguished_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     monkeypatch.setattr(sys, "stderr", said := io.StringIO())
     assert run_program("ggp x", _raising(OutputError(errno.EIO, "it is gone"))) == 1

@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def unsuccessful(self) -> bool:
-        """Whether the run failed, or ended with nobody left to play."""
+        """Whether the run failed, or ended with no bots left to play."""
         return bool(self.failed) or self.deserted
 
 

@@ -83,7 +83,7 @@ class Authenticator:
         found = self._registry.find(key)
         if isinstance(found, Refusal):
             refused = self._refuse(where, key, found)
-            # Expiry is judged by this machine's clock, which may be wrong, so the client is told to try again later.
+            # Expiry is judged by this machine's clock, which may be wrong, so the refusal says to try again later.
             return (b"500", b"Key expired", b"") if found is Refusal.EXPIRED else refused
         if not self._buckets.try_consume(key, now):  # a loop of reconnects must not occupy the I/O thread
             self._refuse(where, key, "too many handshakes")

@@ -160,7 +160,7 @@ class Rated:
     """Starts rated pairs among the idle bots of every pool; one of the `makers` for each pool.
 
     Pools take turns by their weights: a bot that plays in several pools is given to the pool whose turn it is among
-    those that have an opponent for it. The turns begin anew with each run.
+    those that have an opponent for it. Each run begins with the first turn.
     """
 
     def __init__(self, makers: Sequence[Matchmaker], running: RunningPairs, writer: StoreWriter) -> None:

@@ -94,7 +94,7 @@ class InterferenceTable:
         if here.robbed < REPEATED or 2 * here.robbed < here.games:
             return None
         others = sum((one for (who, other), one in self._losses.items() if who == bot and other != opponent), Losses())
-        # Without games against others the machine may have taken the time, from whoever thinks longest.
+        # Without games against others the machine may have taken the time, from the bot that thinks longest.
         if others.games < REPEATED or _OTHERS * others.robbed > others.games:
             return None
         reason = (

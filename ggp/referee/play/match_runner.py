@@ -60,7 +60,7 @@ class MatchRunner:
         waits: Callable[[str], None] = lambda why: None,
         notify: Callable[[str], object] | None = None,
     ) -> None:
-        """`waits` is told why a start waits for the host, and "" when it waits no longer."""
+        """`waits` is called with the reason why a start waits for the host, and with "" when it waits no longer."""
         self._waits, self._notify = waits, notify
         self._keep = keep
         self._live = live

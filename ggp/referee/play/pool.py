@@ -379,7 +379,7 @@ def _nothing(chunk: list[Batch]) -> BatchResult:
 
 
 def _hang_up(workers: "list[_Worker]", registry: WorkerRegistry) -> None:
-    """End workers that nobody closed when this process ends: multiprocessing would wait for them."""
+    """End workers that are still open when this process ends: multiprocessing would wait for them."""
     if workers:
         registry.tell(ABANDON)
     for worker in workers:
@@ -409,7 +409,7 @@ def _work(theirs: socket.socket, ours: bool, place: WorkerConfig, registry: Work
             answer = error
         try:
             theirs.sendall(_message(answer))
-        except OSError:  # nobody waits for it any longer
+        except OSError:  # its caller has stopped waiting
             return
 
 

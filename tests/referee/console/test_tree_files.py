@@ -85,7 +85,7 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
         ("(;SZ[9];B[zz])", "", "not a point"),
         ("(;SZ[9];B[aa]W[bb])", "", "node 2 has several moves or sets up stones"),
         ("(;SZ[9];AB[aa])", "", "node 2 has several moves or sets up stones"),
-        ("(;SZ[9]AW[aa])", "", "sets up stones"),
+        ("(;SZ[9]AW[aa])", "", "begins from a position that is set up: ggp import makes a record of its main line"),
         ("(;SZ[9];B[aa])", "#2", "holds 1 games, and none is #2"),
         ("(;SZ[9];B[aa])", "#x", "holds 1 games, and none is #x"),
         ("(;SZ[9];B[aa])", "@2", "ply 2: the game has the plies 0 to 1"),

@@ -184,7 +184,7 @@ def authenticator(path: Path) -> Authenticator:
     return Authenticator(KeyRegistry(path))
 
 
-def test_a_client_with_an_expired_key_is_told_to_try_again(path: Path) -> None:
+def test_a_client_with_an_expired_key_is_asked_to_try_again(path: Path) -> None:
     """The lobby's clock may be wrong: clients take 500 for trouble that passes, 400 for a refusal that stays."""
     book = keys.read(path)
     when = datetime(2026, 1, 1, tzinfo=UTC)

@@ -181,7 +181,7 @@ def test_a_match_of_two_cannot_tell_the_opponent_from_the_machine() -> None:
     assert table.faults() == [] and table.taken() == {"honest": 5000}
 
 
-def test_a_fault_is_told_once() -> None:
+def test_a_fault_is_reported_once() -> None:
     table = InterferenceTable()
     lost(table, "honest", "other", 20, 0)
     told = [table.add_game(("honest", "storm"), (100, 1), (50, 0), (0, 0)) for _ in range(6)]
