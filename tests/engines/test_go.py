@@ -339,10 +339,10 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
     session = MemorySession("go")
     for path, reason in [
         (tmp_path / "none.sgf", "No such file or directory"),
-        (tmp_path, "not a regular file"),
-        (tmp_path / "pipe.sgf", "not a regular file"),
-        (Path("/dev/zero"), "not a regular file"),
-        (large, "larger than 1048576 bytes"),
+        (tmp_path, "Is a directory"),
+        (tmp_path / "pipe.sgf", "it is a named pipe, not a regular file: name a regular file"),
+        (Path("/dev/zero"), "it is a device, not a regular file: name a regular file"),
+        (large, "it is larger than 1 MiB"),
     ]:
         assert session.fails(f"loadsgf {path}") == f"cannot load file: {reason}"
     assert session.fails("loadsgf") == "syntax error: write loadsgf FILE [MOVE]"

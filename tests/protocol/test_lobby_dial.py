@@ -258,7 +258,10 @@ def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
                 until(dial, refused)
         else:
             until(dial, refused)
-            assert told[0] == ("lost", "the lobby asks for patience: it has trouble, or this key comes too often")
+            assert told[0] == (
+                "lost",
+                "the lobby does not let this key in now: it has trouble, or the key comes too often or has expired",
+            )
 
 
 def test_a_permanent_refusal_is_reported_and_ends_the_dialling(dialling: Dialling, lobby: SmallLobby) -> None:

@@ -274,7 +274,7 @@ def test_pools_of_two_games_need_no_bots_of_their_own(tmp_path: Path) -> None:
         (b'seed = 1\nname = "\xff"\n', "line 2: is not UTF-8: save the file as UTF-8"),
         (b"\x00", "line 1, column 1: "),
         ("a = " + "[" * 100_000, "brackets are nested too deeply"),
-        ("a = " + "9" * 5000, "Exceeds the limit"),
+        ("a = " + "9" * 5000, "it holds a number of more than 4,300 digits"),
         (b"#" * ((1 << 20) + 1), "is larger than 1 MiB: split it"),
     ],
 )

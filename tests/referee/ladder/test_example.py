@@ -87,7 +87,7 @@ def test_every_example_in_the_comments_can_be_read(
 def test_the_examples_show_what_most_files_say() -> None:
     all_three = "".join(example("x", kind=kind) for kind in EXAMPLES)
     rare = {"engine", "engine_sandbox", "model", "margin", "share", "elo0", "elo1", "seats", "chains", "rate"}
-    rare |= {"nodes", "playouts", "ponder", "resign", "draw", "adjudicator", "source", "build", "build_time"}
+    rare |= {"nodes", "playouts", "ponder", "resign", "draw", "adjudicator", "source", "build", "build_time", "weight"}
     for table in ("", "format", "param.NAME", "pool.NAME", "bot.NAME"):
         for name in keys_of(TABLES[table]):
             said = re.search(rf"^#?\[?{name}\b", all_three, re.MULTILINE)
