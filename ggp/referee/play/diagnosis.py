@@ -23,11 +23,14 @@ _XBOARD = re.compile(
     r"move [a-h][1-8][a-h][1-8]|GNU Chess )",
     re.MULTILINE,
 )
+# A shell looks for programs called like our first question. A script's own "java: command not found" is another matter.
 _SHELL = re.compile(
-    r"^(\S*(sh|bash|zsh|dash|fish): )?.*: (command )?not found\b|^(sh|bash|zsh)-[\d.]+[$#]", re.MULTILINE
+    r": (1|protocol_version): (command )?not found$|: (command not found|Unknown command): (1|protocol_version)$"
+    r"|^(sh|bash|zsh)-[\d.]+[$#]",
+    re.MULTILINE,
 )
-_PROMPT = re.compile(r"(^|\n)[^\n]{0,60}[$#%] $")
-_PYTHON = re.compile(r'File "<(stdin|string)>"|^>>> |Type "help", "copyright"', re.MULTILINE)
+_PROMPT = re.compile(r"(^|\n)[^\n]{0,60}([$#]|(?<![\d ])%) $")  # but no percentage
+_PYTHON = re.compile(r'File "<stdin>"|^>>> |Type "help", "copyright"', re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'^\s*File "(.+)", line (\d+)', re.MULTILINE)
 _FLUSH = "if it does not load that long, flush the output after each answer"

@@ -38,7 +38,11 @@ PYTHON = "Python reads the questions as its program"
         (b'feature ping=1 setboard=1\nfeature myname="x" done=1\n', "", "this is an xboard engine"),
         (b"", "sh: 1: 1: not found\n", SHELL),
         (b"", "bash: line 1: 1: command not found\n", SHELL),
+        (b"", "zsh: command not found: 1\n", SHELL),
+        (b"", "fish: Unknown command: 1\n", SHELL),
+        (b"", "./wrapper: line 1: protocol_version: command not found\n", SHELL),
         (b"user@host:~$ ", "", SHELL),
+        (b"host% ", "", SHELL),
         (b"", "# ", SHELL),
         (b"", '  File "<stdin>", line 1\n    1 protocol_version\nSyntaxError: invalid syntax\n', PYTHON),
         (
@@ -63,7 +67,14 @@ def test_what_it_looks_like_and_what_to_change(said: bytes, stderr: str, cause: 
     assert cause in silence(said, stderr).cause
 
 
-@pytest.mark.parametrize("stderr", ["", "loading the net\n", "warming up: 100 %\n"])
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        *("", "loading the net\n", "warming up: 100 %\n", "loading: 50% "),
+        *("bot.toml: not found, using the defaults\n", "./run.sh: line 3: java: command not found\n"),
+        'Traceback (most recent call last):\n  File "<string>", line 3, in __init__\nTypeError: too few\n',
+    ],
+)
 def test_a_bot_that_loads_is_not_accused(stderr: str) -> None:
     assert silence(b"", stderr).cause == ""
 
