@@ -21,6 +21,7 @@ from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.places import how_to_name_engine, open_match
 from ggp.referee.cli import HELP, run_command
 from ggp.referee.options import sandbox_option
+from ggp.referee.play.analysis import analysis_line
 from ggp.referee.play.bot_spec import BotSpec, knowing, read_bot, read_engine
 from ggp.referee.play.clock import FORMS, Clock, TimeControl
 from ggp.referee.play.engine import Engine, GameRefused, start_engine
@@ -439,8 +440,8 @@ def _told_of(name: str, bot: dict[str, Any], seed: int | None) -> Iterator[str]:
     notes += [bot["illegal"]] if bot["illegal"] else []
     notes += [f"set up here alone: {bot['alone']}"] if bot["alone"] != bot["move"] else []
     yield clean(f"{name} {bot['move']}" + (f" ({'; '.join(notes)})" if notes else ""))
-    if bot["analysis"]:
-        yield clean(f"          {bot['analysis'][:_CUT]}")
+    if said := analysis_line(bot["analysis"], _CUT):
+        yield f"          {said}"
     if bot["by_chance"]:
         told = bot["seeded"] and seed is not None
         cure = "do its limits follow the clock?" if told else "it got no seed: give it one, by --seed or its options"

@@ -18,6 +18,7 @@ from ggp.protocol.safe_files import replace_file
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.archive.places import count_plies, how_to_name_engine, open_match, recorded_engine
 from ggp.referee.cli import HELP, run_command
+from ggp.referee.play.analysis import analysis_lines
 from ggp.referee.play.bot_spec import read_engine
 from ggp.referee.play.engine import OVER, GameRefused, Status, start_engine
 from ggp.referee.play.outcome import BotFault, EngineFailed
@@ -26,7 +27,7 @@ from ggp.referee.terminal import clean, draw_scene, screen_columns, shows_colour
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
-_CUT = 200  # characters of an analysis, or of a line of stderr
+_CUT = 200  # characters of a line of stderr
 _STDERR_LINES = 10  # of each bot
 _FAULT_LINES = 40  # of the one at fault: a whole traceback
 EPILOGUE = """\b
@@ -156,8 +157,8 @@ def _print(record: Record, positions: list[ShownPosition], width: int) -> None:
         if len(positions) > 1:
             click.echo()
         click.echo(_ply(record, position.number))
-        if position.number and (analysis := clean(record.plies[position.number - 1].analysis)):
-            click.echo(f"analysis: {analysis[:_CUT]}{'…' if len(analysis) > _CUT else ''}")
+        if position.number and (lines := analysis_lines(record.plies[position.number - 1].analysis, width - 2)):
+            click.echo("analysis:\n" + "\n".join(f"  {line}" for line in lines))
         if len(positions) == 1:
             click.echo(_result(record))
         if position.scene is not None:

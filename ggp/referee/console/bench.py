@@ -14,10 +14,10 @@ from ggp.referee.console.completion import BotWord
 from ggp.referee.console.console import Console, bot_words
 from ggp.referee.console.consult import Consultation
 from ggp.referee.console.own_commands import OwnFailed
-from ggp.referee.console.replay import MatchCaption, analysis_lines, board, follow, list_width, score, told
+from ggp.referee.console.replay import MatchCaption, board, follow, list_width, score, told
 from ggp.referee.console.tree import GameTree, TreeNode, letters
 from ggp.referee.console.workbench import Workbench, place_of, played
-from ggp.referee.play.analysis import analysis_line, line_of
+from ggp.referee.play.analysis import analysis_line, analysis_lines, line_of
 from ggp.referee.play.engine import Status
 from ggp.referee.terminal import clean, on_terminal
 
@@ -80,6 +80,11 @@ class Bench:
         except OwnFailed:
             return False
 
+    def _a_move(self) -> str:
+        """Return a move that is legal here, as an example; MOVE if the engine names none."""
+        reply = self.ask("ggp-legal_moves")
+        return clean((reply.text.split() or ["MOVE"])[0])[:40] if reply.ok else "MOVE"
+
     # -- words that completion knows ---------------------------------------------------------------------------------
 
     def bot_words(self) -> tuple[BotWord, ...]:
@@ -101,7 +106,8 @@ class Bench:
 
     def _move(self, words: list[str]) -> str:
         if not words:
-            raise OwnFailed("write :move MOVE, as in :move D4, or :D4", code="usage")
+            example = self._a_move()
+            raise OwnFailed(f"write :move MOVE, as in :move {example}, or :{example}", code="usage")
         self.at.play(words)
         return self.at.caption()
 
@@ -140,7 +146,7 @@ class Bench:
         left = f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""
         time = "" if not node.recorded and not node.ms else f"  {ply.ms / 1000:.3f} s"
         lines = [clean(f"{node.name} {node.colour} {node.move}{time}{left}")]
-        lines += analysis_lines(node.analysis) if node.analysis else []
+        lines += analysis_lines(node.analysis, list_width()) if node.analysis else []
         lines += [clean(f"comment: {line}") for line in node.comment.splitlines()]
         return "\n".join(lines)
 

@@ -19,6 +19,7 @@ from ggp.referee.console.completion import LIST, BotWord, PeerInfoReader, PeerKi
 from ggp.referee.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target
 from ggp.referee.console.own_commands import BENCH, OwnCommand, OwnFailed, bench_rows
 from ggp.referee.play.bot_spec import BUILT_IN, HUMAN, BotSpec, LaunchError
+from ggp.referee.play.move_words import is_move_word
 from ggp.referee.terminal import visible
 
 if TYPE_CHECKING:
@@ -184,7 +185,26 @@ class Console:
             return False
         if "ggp-play" not in self.commands():
             return False
-        return bool(re.search(r"\d", word)) or self.bench.is_legal(word)
+        return bool(re.search(r"\d", word)) or is_move_word(word) or self.bench.is_legal(word)
+
+    def how_to_play(self, sent: str) -> str:
+        """Return what to type to play a move that was sent as if it were a command; "" if it does not look like one.
+
+        Raises PeerLost.
+        """
+        words = sent.split()
+        if words and words[0].isdecimal():  # the id of a command
+            del words[0]
+        if len(words) != 1 or not (is_move_word(words[0]) or re.search(r"\d", words[0])):
+            return ""
+        if self.learner.known.kind not in (PeerKind.ENGINE, PeerKind.UNKNOWN) or self.dialogue.lost:
+            return ""
+        listed = self.learner.known.commands or (() if self.dialogue.pending else self.commands())
+        if "ggp-play" not in listed or words[0] in listed:
+            return ""
+        if is_move_word(words[0]):
+            return f"{visible(words[0])} is a move: type :{visible(words[0])} to play it"
+        return f"if {visible(words[0])} is a move, type :{visible(words[0])} to play it"
 
 
 def bot_words(bots: Iterable[BotSpec]) -> tuple[BotWord, ...]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.console.dialogue import read_bots
 from ggp.referee.console.own_commands import OwnFailed
-from ggp.referee.console.replay import analysis_lines, list_width
+from ggp.referee.console.replay import list_width
 from ggp.referee.console.tree import Evaluation, TreeNode
 from ggp.referee.console.workbench import Ask, Workbench, place_of
 from ggp.referee.play.advice import Advice, Adviser, analysis_control
-from ggp.referee.play.analysis import analysis_line, cut, percent, read_analysis
+from ggp.referee.play.analysis import analysis_line, analysis_lines, cut, percent, read_analysis
 from ggp.referee.play.bot_spec import BotSpec, LaunchError, WordError, distinct, read_bot
 from ggp.referee.play.engine import OVER, Status
 from ggp.referee.play.outcome import BotFault, CannotStart
@@ -70,7 +70,7 @@ class Consultation:
         bot, control = self._one(words, "hint")
         answer = self._consult(bot, *self._position(control))
         lines = [f"{self._judged(answer)}, {answer.seconds:.3f} s"]
-        return "\n".join([*lines, *(analysis_lines(answer.analysis) if answer.analysis else [])])
+        return "\n".join([*lines, *(analysis_lines(answer.analysis, list_width()) if answer.analysis else [])])
 
     def _answer(self, words: list[str]) -> str:
         """Have a bot play. Its analysis stays with the ply."""

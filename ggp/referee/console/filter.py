@@ -135,6 +135,8 @@ class PipeConsole:
         self.console.learner.forget(exchange.sent)
         if not reply.ok:
             self._status = max(self._status, REFUSED)
+            if how := self.console.how_to_play(exchange.sent):
+                self._remark(how)
         if self._as_json:
             self._object(exchange.sent, reply.ok, reply.text, reply.id, exchange.seconds)
 

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 
@@ -20,6 +19,7 @@ from ggp.referee.play.bot_spec import HUMAN
 from ggp.referee.play.clock import ControlKind, TimeControl
 from ggp.referee.play.engine import parse_status
 from ggp.referee.play.outcome import EngineFailed
+from ggp.referee.play.score_table import score_lines
 from ggp.referee.terminal import clean, screen_columns
 
 # -- a match as lines -------------------------------------------------------------------------------------------------
@@ -27,21 +27,6 @@ from ggp.referee.terminal import clean, screen_columns
 
 _OFTEN = 0.2  # seconds between looks at a match that is being played
 _WIDTH = 100
-
-
-def analysis_lines(analysis: str) -> list[str]:
-    """A line for each member of the JSON object; the text itself if it is none."""
-    try:
-        said = json.loads(analysis)
-    except (ValueError, RecursionError):
-        said = analysis
-    if not isinstance(said, dict):
-        return textwrap.wrap(clean(str(said)), _WIDTH)[:20]
-    lines = []
-    for name, value in list(said.items())[:20]:
-        shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-        lines += textwrap.wrap(clean(f"{name}: {shown}"), _WIDTH, subsequent_indent="  ")[:10]
-    return lines
 
 
 def list_width() -> int:
@@ -95,20 +80,11 @@ def _totals(score: str) -> str:
 
 
 def score(ask: Ask) -> str:
+    """Return the score of the position as a table. Raises OwnFailed if the engine gives none."""
     reply = ask("ggp-score")
     if not reply.ok:
         raise OwnFailed(f"the engine answers: {reply.text}", code="engine-refused")
-    try:
-        said = json.loads(reply.text)
-        lines = []
-        for colour in ("black", "white"):
-            parts = {name: value for name, value in said[colour].items() if name != "total"}
-            total = said[colour].get("total")
-            made = ", ".join(f"{name} {value}" for name, value in parts.items())
-            lines.append(f"{colour}: {'-' if total is None else total}" + (f" ({made})" if made else ""))
-        return "\n".join(map(clean, [*lines, *([] if said.get("final") else ["the game is not over"])]))
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return clean(reply.text)
+    return "\n".join(score_lines(reply.text, list_width()))
 
 
 def follow(bench: Workbench, source: RecordSource, look: Callable[[], None], show: Callable[[str], None]) -> str:

@@ -171,7 +171,9 @@ class ConsoleView:
         known = self.console.learner.known.commands
         name = next((word for word in sent.split()[:2] if not word.isdigit()), "")
         close = nearest(name, known) if name not in known else ""
-        if close:
+        if how := self.console.how_to_play(sent):
+            self._line("dim", how)
+        elif close:
             self._line("dim", f"did you mean {close}?")
 
     def _show_reply(self, reply: Reply, seconds: float | None) -> None:

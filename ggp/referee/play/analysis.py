@@ -1,6 +1,7 @@
 """What a bot says of its move (`ggp-genmove_analyze`): its numbers, a line of them, and such lines live on stderr."""
 
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ _SCORES = ("score", "score_lead", "scoreLead", "lead")
 _PLAYOUTS = ("visits", "playouts", "nodes")
 _MOST_PV = 200  # moves
 _COLUMNS, _LEAST = 120, 20  # columns: where stderr is no terminal, and of an analysis at least
+_MOST_LINES, _MOST_WRAPPED = 20, 10  # members of an analysis that are shown, and lines of each
 _LARGE = 1e15  # no bot counts so far
 
 
@@ -61,6 +63,48 @@ def analysis_line(analysis: str, room: int) -> str:
         *([f"pv {' '.join(said.pv)}"] if said.pv else []),
     ]
     return cut(clean(", ".join(words)), room)
+
+
+def analysis_lines(analysis: str, width: int) -> list[str]:
+    """Return a line for each thing that the bot said, known ones in words; the text itself if it is no JSON object.
+
+    `win rate: 53.1 %`, `visits: 800`, `pv: D4 E5`; anything else as `key: value`.
+    """
+    try:
+        said = msgspec.json.decode(analysis)
+    except (msgspec.DecodeError, RecursionError):
+        said = analysis
+    if not isinstance(said, dict):
+        return textwrap.wrap(clean(str(said)), width)[:_MOST_LINES]
+    lines = list[str]()
+    for name, value in [*said.items()][:_MOST_LINES]:
+        head, text = _in_words(name, value)
+        lines += textwrap.wrap(clean(f"{head}: {text}"), width, subsequent_indent="  ")[:_MOST_WRAPPED]
+    return lines
+
+
+def _in_words(name: str, value: Any) -> tuple[str, str]:
+    """The name of a member of an analysis, and its value, for people."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if name == "winrate" and number is not None and 0 <= number <= 1:
+        return "win rate", percent(number)
+    if name in _SCORES and number is not None:
+        return "score lead" if "lead" in name.lower() else "score", f"{number:+.4g}"
+    return name.replace("_", " "), _plain(value)
+
+
+def _plain(value: Any) -> str:
+    """A value without the signs of JSON: members of a list after one another, those of an object as `key value`."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in [*value.items()][:_MOST_LINES])
+    if isinstance(value, list):
+        compound = any(isinstance(one, list | dict) for one in value)
+        return ("; " if compound else " ").join(map(_plain, value[:_MOST_PV]))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "-" if value is None else str(value)
 
 
 def line_of(ply: MovePlayed) -> str:

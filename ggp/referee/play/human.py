@@ -41,11 +41,13 @@ from ggp.referee.play.bot_spec import (
 from ggp.referee.play.clock import Clock, ControlKind
 from ggp.referee.play.engine import AGREE, Engine, Status
 from ggp.referee.play.match_runner import MatchRunner, Suspended
+from ggp.referee.play.move_words import MOVE_WORDS
 from ggp.referee.play.outcome import BotFault, CannotStart, PliesTakenBack, Termination
 from ggp.referee.play.player import Player
 from ggp.referee.play.pool import SeriesReport, SeriesRun
 from ggp.referee.play.process import Peer
 from ggp.referee.play.record_file import Recorder
+from ggp.referee.play.score_table import score_lines
 from ggp.referee.play.series import GameResult
 from ggp.referee.play.setting import Setting, Timeouts
 from ggp.referee.terminal import can_redraw, clean, on_terminal, screen_columns, visible
@@ -241,12 +243,19 @@ def _loop_runs() -> bool:
     return True
 
 
-HELP = """A move as the engine writes it, as in D4, or `resign`; Tab completes. The end of input resigns, too.
+HELP = """Type a move as the engine writes it{example}, or `resign`; Tab completes. The end of input resigns, too.
 Ctrl-C drops the match.
 :board  the position again        :why MOVE  why a move is not legal
 :moves  every legal move          :score     the score as it stands
 :rules  the rules of the game     :hint [BOT [SECONDS]]  what to play here; of a bot, its move
 :undo [PLIES]  take back your last ply and what came after it, if your opponent agrees"""
+
+
+def help_text(legal: Sequence[str]) -> str:
+    """Return what can be typed, with the first of these legal moves as the example."""
+    return HELP.format(example=f", as in {clean(legal[0])}" if legal else "")
+
+
 _HINTS = {
     "bid": "Bid the komi: a number, as in 7",
     "choose": "Choose: swap-sides or keep-sides",
@@ -273,6 +282,7 @@ class HumanPlayer(Player):
         self._shows_end = shows_end
         self._news: list[tuple[str, str]] = []
         self._hints: list[str] = []  # for the record
+        self._example_shown = False
         self._seat, self._other, self._opening, self._known = 0, cast(Player, self), 0, 0
 
     def sit(self, seat: int, other: Player, opening: int, known: int) -> None:
@@ -352,6 +362,9 @@ class HumanPlayer(Player):
         await self._show(engine)
         legal = [] if phase == AGREE else await engine.legal_moves()
         phase = phase or _phase(legal)
+        if phase == "play" and legal and not self._example_shown:
+            self._example_shown = True
+            terminal.show(f"Type a move, as in {clean(legal[0])}")
         if hint := _HINTS.get(phase):
             terminal.show(hint + (f"; `agree` to {proposed}" if proposed else ""))
         words = [*legal[:_MOST], *_SHORT.get(phase, {}), *(["agree"] if proposed else []), "resign", *_QUESTIONS]
@@ -367,12 +380,12 @@ class HumanPlayer(Player):
             except HumanLeft:
                 terminal.show("The input has ended: resigned")
                 return "resign"
-            if typed.startswith(":"):
+            if typed.startswith(":") and (typed[1:] not in legal or typed.split()[0] in _QUESTIONS):
                 await self._answer(_words(typed[1:]), engine, legal, colour, phase)
             elif typed.lower() == "resign":
                 return "resign"
             elif typed:
-                move = proposed if proposed and typed.lower() == "agree" else _meant(typed, phase)
+                move = proposed if proposed and typed.lower() == "agree" else _meant(typed.removeprefix(":"), phase)
                 reason = await engine.why_illegal(move)
                 if not reason:
                     return move
@@ -392,12 +405,14 @@ class HumanPlayer(Player):
             case ["moves"]:
                 show(clean(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
             case ["score"]:
-                show(clean((await engine.final())[1]) or "the engine tells no score")
+                said = (await engine.final())[1]
+                width = screen_columns() or text.WIDTH
+                show("\n".join(score_lines(said, width)) if said else "the engine gives no score")
             case ["why", move]:
                 reason = await engine.why_illegal(move)
                 show(clean(f"{move} is illegal: {reason}" if reason else f"{move} is legal"))
             case ["why"]:
-                show("write :why MOVE")
+                show(f"write :why MOVE, as in :why {clean(legal[0])}" if legal else "write :why MOVE")
             case ["rules"]:
                 show(visible((await engine.rules(self._setting.game)).text) or "the engine gives no rules")
             case ["hint"]:
@@ -408,7 +423,7 @@ class HumanPlayer(Player):
             case ["undo", *count] if len(count) <= 1:
                 await self._undo("".join(count), engine)
             case _:
-                show(HELP)
+                show(help_text(legal))
 
     async def _hint(self, word: str, time: str, engine: Engine, colour: str, phase: str) -> None:
         """What a bot would play here. The record says that it was asked."""
@@ -480,8 +495,14 @@ def _words(typed: str) -> list[str]:
 
 def _meant(typed: str, phase: str) -> str:
     """`7` is `bid:7` where bids are made, `swap` is swap-sides, `A1 B2` or `A1,B2` a list of dead stones."""
-    if short := _SHORT.get(phase, {}).get(typed.lower()):
+    word = typed.lower()
+    if short := _SHORT.get(phase, {}).get(word):
         return short
+    if word in MOVE_WORDS:
+        return word
+    if word.startswith(("bid ", "dead ")):
+        head, _, rest = typed.partition(" ")
+        typed = f"{head.lower()}:{','.join(rest.replace(',', ' ').split())}"
     if phase == "bid" and typed.lstrip("+-").isdigit():
         return f"bid:{typed}"
     if phase == AGREE and not typed.lower().startswith("dead:"):
@@ -545,7 +566,7 @@ def play_by_hand(
         return HumanPlayer(start, engine, terminal, shows_end=start == humans[0])
 
     if humans:
-        terminal.show(HELP)
+        terminal.show(help_text(()))
     table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host, notify=terminal.show)
     killed = True
     with on_signals(stop, *STOP_SIGNALS, signal.SIGHUP):

@@ -115,7 +115,13 @@ def test_time_and_analysis_of_a_ply(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_bytes(Record(cut.start, (ply,), None).lines())
     assert main([str(path)]) == 0
     out = capsys.readouterr().out
-    assert "ply 1 of 1: black D4 (1.25 s, 8.75 s left)\nanalysis: {" in out and "x" * 185 + "…\nthe match" not in out
+    head = "ply 1 of 1: black D4 (1.25 s, 8.75 s left)\nanalysis:\n  "
+    assert head + '{"winrate": 0.5}xxx' in out and max(map(len, out.splitlines())) <= 100
+    said = '{"winrate": 0.5312, "visits": 800, "pv": ["D4", "E5"], "mood": "calm"}'
+    path.write_bytes(Record(cut.start, (structs.replace(ply, analysis=said),), None).lines())
+    assert main([str(path)]) == 0
+    out = capsys.readouterr().out
+    assert head + "win rate: 53.1 %\n  visits: 800\n  pv: D4 E5\n  mood: calm\nthe match" in out
 
 
 @pytest.mark.slow

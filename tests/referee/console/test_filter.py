@@ -34,6 +34,13 @@ def test_answers_come_out_byte_for_byte() -> None:
     assert said.out == ("= ggp-engine\n\n=7 phase=play to_play=black seat=1 ply=0\n\n? unknown command\n\n=\n\n")
 
 
+def test_a_move_that_is_sent_as_a_command_is_told_how_to_be_played() -> None:
+    said = say("keep-sides\n", "stigmergy", "size=3")
+    assert (said.status, said.out) == (1, "? unknown command\n\n")
+    assert said.err == "ggp console: keep-sides is a move: type :keep-sides to play it\n"
+    assert say("keep-sides\n", "stigmergy", "size=3", "--quiet").err == ""
+
+
 def test_the_status_is_0_after_success_and_no_process_is_left() -> None:
     assert say("showboard\nquit\n", "go,size=5").status == 0
     assert say("", "go").status == 0

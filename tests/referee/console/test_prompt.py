@@ -268,6 +268,8 @@ def test_no_colours_with_no_color_or_on_a_dumb_terminal(tmp_path: Path) -> None:
         terminal.wait_for("3 . .(X). . 3")
         terminal.type(":help play\nfoo\n")
         terminal.wait_for("? unknown command")
+        terminal.type("button\n")
+        terminal.wait_for("button is a move: type :button to play it")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
         assert b"\x1b" not in terminal.written

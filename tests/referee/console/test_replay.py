@@ -202,10 +202,12 @@ def test_the_commands() -> None:
         "ply 1 of 6: black A1",
     ]
     assert typed(console, ":why A1", ":why B2") == ["A1 is illegal: A1 is occupied", "B2 is legal"]
-    assert typed(console, ":score")[0].splitlines()[2] == "the game is not over"
+    score = typed(console, ":score")[0].splitlines()
+    assert score[0].split()[:2] == ["total", "territory"] and score[3] == "the game is not over"
+    assert [line.split()[0] for line in score[1:3]] == ["black", "white"]
     assert typed(console, ":live")[0].startswith("the match is over: ")
     said = typed(console, ":score")[0]
-    assert "final" not in said and said.count("\n") == 1
+    assert "final" not in said and said.count("\n") == 2
 
 
 @pytest.mark.parametrize(
@@ -262,6 +264,22 @@ def test_an_engine_without_scores_and_one_with_invalid_scores() -> None:
     with raises(OwnFailed, "engine-refused"):
         typed(console, ":score")
     assert travel.score(lambda line: Reply(True, "[1]")) == "[1]"
+
+
+def test_words_of_the_game_are_played_or_refused_with_the_reason() -> None:
+    console = memory_console("ggp-new stigmergy size=3")
+    with raises(OwnFailed, "ply-refused") as refused:
+        typed(console, ":keep-sides")
+    assert "bid" in str(refused.value)
+    with raises(OwnFailed, "usage") as usage:
+        typed(console, ":move")
+    assert str(usage.value) == "write :move MOVE, as in :move bid:0, or :bid:0"
+    assert typed(console, "keep-sides") == ["unknown command"]
+    assert console.how_to_play("7 keep-sides") == "keep-sides is a move: type :keep-sides to play it"
+    assert console.how_to_play("D4") == "if D4 is a move, type :D4 to play it"
+    assert not any(map(console.how_to_play, ("foo", "ggp-status", "play b D4", "keep-sides now", "", "7")))
+    assert typed(console, ":bid:3", ":keep-sides")[1].endswith("white keep-sides")
+    assert memory_console("ggp-new yugo size=3", "ggp-play").how_to_play("pass") == ""
 
 
 def test_a_match_that_grows_is_read_again() -> None:

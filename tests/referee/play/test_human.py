@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -92,6 +93,21 @@ def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Pa
     assert script.text.count("3 ") >= 3 and f"white played {record.plies[1].move}" in script.text
     assert {"A1", "button", "resign", ":why"} <= set(script.words[0]) and "A1" not in script.words[1]
     assert (report.tally.games, report.stopped, report.suspended) == (1, 0, {})
+
+
+@pytest.mark.slow
+def test_examples_come_from_the_game_and_the_score_is_a_table(tmp_path: Path) -> None:
+    typed = (":help", ":score", "0,-1/1,-1", ":why", "resign")
+    _, script, _ = play(tmp_path, "taigo", *typed)
+    examples = re.findall(r"as in (?::why )?([^\s,]+,[^\s]*|\S+)", script.text)
+    assert examples and all("/" in example for example in examples) and "D4" not in script.text
+    assert "       longest line  cones left" in script.text and "{" not in script.text
+
+
+@pytest.mark.slow
+def test_words_of_a_game_are_taken_with_a_colon_or_blank_and_in_capitals(tmp_path: Path) -> None:
+    record, _, _ = play(tmp_path, "stigmergy,size=3", "BID 3", ":keep-sides", "A3", "BUTTON", "resign")
+    assert moves(record)[:2] == ["1 black bid:3", "2 white keep-sides"] and moves(record)[3].endswith("button")
 
 
 def series(tmp_path: Path, game: str, one: str | BotSpec, two: str | BotSpec, *lines: str | None) -> list[Record]:
@@ -286,7 +302,7 @@ def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
     with Recorder(None) as recorder:
         report = play_by_hand(new_run(replace(setup, games=1)), recorder, terminal, lambda event: None)
     assert report.tally.games == 1 and told in terminal.text and "illegal move: it is not among" in terminal.text
-    assert "the engine tells no score" in terminal.text
+    assert "the engine gives no score" in terminal.text
 
 
 @pytest.mark.parametrize("text", ["human", "me=human"])
