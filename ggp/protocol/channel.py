@@ -65,6 +65,11 @@ class Channel:
     def warnings(self) -> list[str]:
         return self.connection.warnings
 
+    @property
+    def skipped_lines(self) -> int:
+        """How many lines of the peer were no answers and were skipped."""
+        return self.connection.skipped_lines
+
     def send(self, *lines: str, deadline: float | None = None) -> Coroutine[Any, Any, None]:
         """Send command lines (no LF) in one write, which is complete once this was awaited."""
         data = self.connection.send(*lines)

@@ -51,13 +51,14 @@ class Connection:
 
     States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and
     next_reply and send raise the same error again. `ids`: whether commands carry ids; `next_id`: the next of them;
-    `warnings`: the tolerated faults.
+    `warnings`: the tolerated faults, up to a limit; `skipped_lines`: how many lines were no answers.
     """
 
     def __init__(self, peer: PeerRole, limits: ReadLimits | None = None) -> None:
         self.peer = peer
         self.ids = False
         self.warnings: list[str] = []
+        self.skipped_lines = 0
         self._limits = limits or ReadLimits()
         self._short = min(SHORT, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
         self.next_id = 1
@@ -294,7 +295,9 @@ class Connection:
             self._skipped.append(line[:_SKIPPED_BYTES])
         if self._junk > self._limits.junk:
             self._break(f"more than {self._limits.junk} lines before an answer: {shown}", "no-answer")
-        elif len(self.warnings) < self._limits.junk:
+            return
+        self.skipped_lines += 1
+        if len(self.warnings) < self._limits.junk:
             self.warnings.append(f"skipped a line that is no answer: {shown}")
 
     def _finish_answer(self) -> None:

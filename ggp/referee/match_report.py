@@ -392,10 +392,27 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
         yield f"  {stderr_kept(report, {who for who, _ in faults})}"
     for bot, ms in _losses(report).taken().items():
         yield f"stolen time: interrupts took {ms} ms from {bot} (the machine or its opponent); they were not charged"
+    yield from _skipped_lines(report)
     if any(tally.suspect for tally in tallies):
         yield suspects(tallies)
     if record:
         yield f"record: {record}"
+
+
+def _skipped_lines(report: SeriesReport) -> Iterator[str]:
+    """Say of each bot how many of its lines were no answers; what it prints for people belongs on stderr."""
+    counts, firsts = Counter[str](), dict[str, str]()
+    for run in report.runs:
+        for index, bot in enumerate(run.setup.bots):
+            counts[bot.name] += run.tally.skipped[index]
+            if first := run.tally.first_skipped[index]:
+                firsts.setdefault(bot.name, first)
+    for name, count in counts.items():
+        if count:
+            lines = "1 line" if count == 1 else f"{count} lines"
+            noun = "is not an answer" if count == 1 else "are not answers"
+            first = f" (the first: {clean(firsts[name])[:_REASON]})" if name in firsts else ""
+            yield f"skipped {lines} of {name} that {noun}{first}"
 
 
 def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:

@@ -399,3 +399,30 @@ def test_the_live_line_of_a_test_at_80_columns(tmp_path: Path) -> None:
         terminal.wait_for(lambda rows: len(rows[-1]) < 44 and "/60" in rows[-1])
         assert len(live()) == 1
         assert terminal.end() == 0 and live() == []
+
+
+CHATTY = """
+import sys
+for line in sys.stdin:
+    number, command = line.split()[:2] if line[:1].isdigit() else ("", line.split()[0])
+    if command == "genmove":
+        print("thinking hard\\n" * 3 + f"={number} resign\\n", flush=True)
+    elif command == "list_commands":
+        print(f"={number} name\\nlist_commands\\nboardsize\\nplay\\ngenmove\\nggp-new\\nquit\\n", flush=True)
+    else:
+        print(f"={number} {'2' if command == 'protocol_version' else ''}\\n", flush=True)
+"""
+
+
+def test_lines_that_are_no_answers_are_counted_in_the_report(tmp_path: Path) -> None:
+    script, record = tmp_path / "chatty.py", tmp_path / "games"
+    script.write_text(CHATTY, encoding="utf-8")
+    words = ("match", "yugo,size=5", f"chatty={PYTHON} {script}", "random", "--games", "4", "--record", str(record))
+    for _ in range(2):  # as they are played, and from the record
+        ran = ggp(*words)
+        assert ran.status == 0 and "skipped" not in ran.err
+        assert "skipped 12 lines of chatty that are not answers (the first: thinking hard)" in ran.out.splitlines()
+    said = [match.end.warnings for match in records(record) if match.end]
+    assert {*said} == {
+        (f"seat{seat}: skipped 3 lines that are no answers, the first: thinking hard",) for seat in (1, 2)
+    }

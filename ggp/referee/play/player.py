@@ -61,6 +61,7 @@ class Player(ABC):
         self._unsent: list[str] = []
         self._owed = 0  # answers that came too late to matter and are dropped when they come
         self._warned = 0
+        self._skipped = 0  # of the lines skipped, those in warnings already
         self._declined = ""  # what it may refuse in a new game, and did
         self.asks_engine = False  # see BotSpec.asks_engine
         self.analyses = False  # whether answers have a second line, for analysis
@@ -182,9 +183,13 @@ class Player(ABC):
         return not self._channel.connection.awaited and not self.peer.exited()
 
     def new_warnings(self) -> list[str]:
-        """New warnings since the last call."""
+        """New warnings since the last call; one for all lines that were skipped (see SeriesConfig.result)."""
         warnings = self._channel.warnings[self._warned :]
         self._warned += len(warnings)
+        skipped, self._skipped = self._channel.skipped_lines - self._skipped, self._channel.skipped_lines
+        if skipped > 1:
+            first = warnings[0].partition(": ")[2] if warnings else ""
+            warnings = [f"skipped {skipped} lines that are no answers" + (f", the first: {first}" if first else "")]
         declined, self._declined = self._declined, ""
         return [declined, *warnings] if declined else warnings
 

@@ -56,6 +56,8 @@ class GameResult:
     moves: int = -1
     stolen: tuple[int, int] = (0, 0)  # ms of its turns that interrupts took
     slow_input: tuple[int, int] = (0, 0)  # ms that writes to it took because of how it reads
+    skipped: tuple[int, int] = (0, 0)  # its lines that were no answers
+    first_skipped: tuple[str, str] = ("", "")
 
     @property
     def attempt(self) -> int:
@@ -135,6 +137,11 @@ class SeriesConfig:
         by_seat = [[ply.ms for ply in record.plies if ply.seat == seat] for seat in (1, 2)]
         if end.ms and end.winner:
             by_seat[2 - end.winner].append(end.ms)  # the turn of the loser that was no ply
+        skipped, first_skipped = [0, 0], ["", ""]  # by bot
+        for found in filter(None, map(_SKIPPED.match, end.warnings)):
+            bot = order[int(found["seat"]) - 1]
+            skipped[bot] += int(found["count"] or 1)
+            first_skipped[bot] = first_skipped[bot] or found["first"] or ""
         used, longest = [sum(ms) for ms in by_seat], [max(ms, default=0) for ms in by_seat]
         at_fault = end.culprit.removeprefix("seat")
         return GameResult(
@@ -154,11 +161,21 @@ class SeriesConfig:
             moves=line_digest((ply.move for ply in record.plies), end.result),
             stolen=_by_bot(end.stolen, order),
             slow_input=_by_bot(end.slow_input, order),
+            skipped=(skipped[0], skipped[1]),
+            first_skipped=(first_skipped[0], first_skipped[1]),
         )
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
         """The seeds of the bots, by seat, in the match with this key; None in a series without seeds."""
         return seeds_of(key) if self.seeded else None
+
+
+# A warning of a record: see Player.new_warnings, and Connection for a single line.
+_SKIPPED = re.compile(
+    r"seat(?P<seat>[12]): skipped (?:a line that is no answer|(?P<count>\d{1,9}) lines that are no answers)"
+    r"(?:(?:, the first)?: (?P<first>.*))?$",
+    re.DOTALL,
+)
 
 
 def _by_bot(by_seat: tuple[int, ...], order: tuple[int, int]) -> tuple[int, int]:
@@ -234,6 +251,8 @@ class SeriesTally:
     used: list[int] = field(default_factory=lambda: [0, 0])
     longest: list[int] = field(default_factory=lambda: [0, 0])  # ms of a move
     losses: tuple[Losses, Losses] = field(default_factory=lambda: (Losses(), Losses()))  # of time, by bot
+    skipped: list[int] = field(default_factory=lambda: [0, 0])  # lines of each bot that were no answers
+    first_skipped: list[str] = field(default_factory=lambda: ["", ""])
     penta: list[int] = field(default_factory=lambda: [0] * 5)
     penta_seat1: list[int] = field(default_factory=lambda: [0] * 5)
     test: SequentialTest | None = None
@@ -310,6 +329,8 @@ class SeriesTally:
         for bot in (0, 1):
             self.used[bot] += played.used[bot]
             self.longest[bot] = max(self.longest[bot], played.longest[bot])
+            self.skipped[bot] += played.skipped[bot]
+            self.first_skipped[bot] = self.first_skipped[bot] or played.first_skipped[bot]
             self.losses[bot].add(played.used[bot], played.stolen[bot], played.slow_input[bot])
         if played.replayed:
             self.tried[played.number] = max(self.tried[played.number], 1 + played.attempt)
