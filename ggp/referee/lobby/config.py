@@ -183,15 +183,30 @@ class LobbyFile:
         return f"{at}: bots cannot dial {self.listen}: write the address that they dial, as tcp://HOST:PORT"
 
 
-def read_lobby(path: Path, no_keys: bool = False, listen: str | None = None, front: str = "") -> LobbyFile:
-    """`no_keys`, `listen` and `front` as the command line says them. Raises ConfigError."""
-    return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen, front)
+def read_lobby(
+    path: Path, no_keys: bool = False, listen: str | None = None, front: str = "", lenient: bool = False
+) -> LobbyFile:
+    """Return the lobby of a file.
+
+    Args:
+        no_keys, listen, front: As the command line says them.
+        lenient: A local bot whose program is missing is unfit instead of an error.
+
+    Raises:
+        ConfigError: The file is invalid.
+    """
+    return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen, front, lenient)
 
 
 def lobby_of(
-    values: dict[str, Any], path: Path, no_keys: bool = False, listen: str | None = None, front: str = ""
+    values: dict[str, Any],
+    path: Path,
+    no_keys: bool = False,
+    listen: str | None = None,
+    front: str = "",
+    lenient: bool = False,
 ) -> LobbyFile:
-    """Of values that are read from the file, or to be written there. Raises ConfigError."""
+    """Return the lobby that values describe, read from the file or to be written there. See read_lobby."""
     file, folder = str(path), path.absolute().parent
     top = decode(file, "", values, LobbyTopTable)
     table = decode(file, "lobby", top.lobby, LobbyTable)
@@ -199,7 +214,7 @@ def lobby_of(
     if its is not None:
         table = structs.replace(table, listen=its.listen, watch=its.watch)
     secrets = [str(folder / name) for name in (table.server_key, table.registry)]
-    ladder = without_format(file, top, LocalBotTable, secrets)
+    ladder = without_format(file, top, LocalBotTable, secrets, lenient)
     for pool in ladder.pools:
         _check_engine(file, pool)
         for name in ("resign", "draw"):

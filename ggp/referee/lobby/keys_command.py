@@ -50,7 +50,10 @@ def keys() -> None:
 @click.option("--server", is_flag=True, help="A pair for a lobby.  [default: for a bot's author]")
 @_quiet
 def new(file: Path | None, server: bool, quiet: bool) -> int:
-    """Make a key pair in FILE (ggp.key, or server.key), which only you may read; print its public half."""
+    """Make a key pair and print its public half.
+
+    FILE is ggp.key by default, or server.key with --server. Only you may read it.
+    """
     path = file or Path("server.key" if server else "ggp.key")
     pair = new_pair()
     write_pair(path, pair)
@@ -69,7 +72,10 @@ def new(file: Path | None, server: bool, quiet: bool) -> int:
 @keys.command("public")
 @click.argument("file", type=click.Path(path_type=Path), required=False, default=Path("ggp.key"))
 def public(file: Path) -> int:
-    """Print the public half of the pair in FILE (ggp.key): the lobby's operator needs it."""
+    """Print the public half of a key pair.
+
+    The lobby's operator needs it. FILE is ggp.key by default.
+    """
     click.echo(read_public(str(file)))
     return 0
 
@@ -100,9 +106,10 @@ def list_keys(registry: Path, as_json: bool) -> int:
 @_registry
 @_quiet
 def allow(name: str, key: str, registry: Path, quiet: bool) -> int:
-    """Let a key speak for a bot of an owner; the registry is made if there is none.
+    """Allow a key to speak for a bot of an owner.
 
-    A key may speak for several bots of one owner, and a bot may have several keys, one a machine.
+    The registry is created if there is none. A key may speak for several bots of one owner, and a bot may have
+    several keys, one for each machine.
     """
     owner, slash, bot = name.partition("/")
     if not slash:
@@ -119,8 +126,10 @@ def allow(name: str, key: str, registry: Path, quiet: bool) -> int:
 @_registry
 @_quiet
 def revoke(what: str, registry: Path, quiet: bool) -> int:
-    """Revoke a key, all keys of a bot, or all keys of an owner. A running lobby ends their
-    connections."""
+    """Revoke a key, all keys of a bot, or all keys of an owner.
+
+    A running lobby ends their connections.
+    """
     with change(registry) as write:
         book, hit = granting.revoke(read(registry), what, now())
         write(book)
@@ -136,7 +145,10 @@ def revoke(what: str, registry: Path, quiet: bool) -> int:
 @_registry
 @_quiet
 def rotate(what: str, key: str, grace: str, registry: Path, quiet: bool) -> int:
-    """Let a new key take an old one's place; the old one is valid for the grace."""
+    """Replace a key by a new one.
+
+    The old key remains valid for the grace.
+    """
     public, time_left = read_public(key), _duration(grace)
     with change(registry) as write:
         when = now()
@@ -153,8 +165,11 @@ def rotate(what: str, key: str, grace: str, registry: Path, quiet: bool) -> int:
 @_registry
 @_quiet
 def limit(owner: str, words: tuple[str, ...], registry: Path, quiet: bool) -> int:
-    """Change the limits of an owner, for all its bots together: connections, matches at once, messages and bytes a
-    second; `default` is the lobby's own."""
+    """Change the limits of an owner.
+
+    They hold for all its bots together: connections, matches at once, messages and bytes a second; `default` is the
+    lobby's own.
+    """
     changes = {}
     for word in words:
         name, equals, value = word.partition("=")

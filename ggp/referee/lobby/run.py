@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from ggp.protocol.errors import AddressError
+from ggp.protocol.lobby_wire import printable
 from ggp.protocol.safe_files import create_file
 from ggp.protocol.transports.keys import KeyFileError, read_pair
 from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS
@@ -62,7 +63,7 @@ def run_lobby(
 
     Raises ConfigError, UsageError.
     """
-    settings = with_builds(read_lobby(file, no_keys, listen, front), event_log)
+    settings = with_builds(read_lobby(file, no_keys, listen, front, lenient=True), event_log)
     seats = settings.web.seats if settings.web else 0
     cores = cores_of_local_bots(settings)
     local = LocalBots(
@@ -120,14 +121,18 @@ def run_lobby(
 
 
 def with_builds(settings: LobbyFile, event_log: EventLog) -> LobbyFile:
-    """With the sources of local bots built; a bot whose build failed is entered and not started."""
+    """Build the sources of local bots. A bot whose build failed or whose program is missing is entered and not
+    started, and an event says so."""
     ladder = settings.ladder
     with contextlib.closing(BotBuilds(lambda line: event_log.log("build", "begun", said=line))) as builds:
         bots = {bot.name: bot for bot in builds.finish(ladder.bots)}
     local = []
     for one in settings.local:
         bot = bots[one.entrant.name]
-        if bot.unfit:
+        if bot.unfit and not bot.start.source:
+            again = "the lobby runs without it: restart the lobby when its program is there"
+            event_log.log("local", "missing", bot=bot.name, reason=f"{printable(bot.unfit)}; {again}")
+        elif bot.unfit:
             event_log.log_limited(time.monotonic(), "build", "failed", bot.name, reason=bot.unfit)
         elif bot.start.source:
             local.append(replace(one, hash=bot.start.version))
@@ -216,7 +221,7 @@ def _admission(settings: LobbyFile, local: LocalBots, event_log: EventLog) -> Ad
     if not settings.keys:
         return Admission(local.identities)
     try:
-        needed = not settings.local
+        needed = not settings.ladder.bots
         return KeyAuth(settings.server_key, settings.registry, event_log, needed, local.identities)
     except KeyFileError as error:
         text = f"{error}; ggp keys new --server makes one, and --no-keys does without"

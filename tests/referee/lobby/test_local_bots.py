@@ -296,6 +296,25 @@ def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     assert {row["bot"]: (round(row["elo"]), row["note"]) for row in told}["house"] == (500, "anchor")
 
 
+@pytest.mark.slow
+def test_a_lobby_starts_without_a_bot_whose_program_is_missing_and_with_it_when_it_is_there(tmp_path: Path) -> None:
+    file = lobby_file(tmp_path)
+    file.write_text(file.read_text(encoding="utf-8") + LOCAL + '[bot.late]\ncommand = "./late"\n', encoding="utf-8")
+    server = LobbyProcess(file)
+    server.wait_for("joined", bot="house")
+    (said,) = server.events("local")
+    assert (said["word"], said["bot"]) == ("missing", "late") and "late" in said["reason"]
+    assert "restart the lobby when its program is there" in said["reason"]
+    assert not [one for one in server.events("joined") if one["bot"] == "late"]
+    assert server.end().status == 0
+    program = tmp_path / "late"
+    program.write_text(f'#!/bin/sh\nexec "{PYTHON}" -m ggp.bots random\n', encoding="utf-8")
+    program.chmod(0o755)
+    again = LobbyProcess(file)
+    again.wait_for("joined", bot="late")
+    assert again.end().status == 0
+
+
 # -- many copies -----------------------------------------------------------------------------------------------------
 
 # A process that connects a bot: it says when it starts, and half a second later that the bot is connected.
