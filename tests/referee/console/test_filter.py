@@ -34,7 +34,7 @@ def test_answers_come_out_byte_for_byte() -> None:
     assert said.out == ("= ggp-engine\n\n=7 phase=play to_play=black seat=1 ply=0\n\n? unknown command\n\n=\n\n")
 
 
-def test_a_move_that_is_sent_as_a_command_is_told_how_to_be_played() -> None:
+def test_a_move_sent_as_a_command_is_answered_with_what_to_type() -> None:
     said = say("keep-sides\n", "stigmergy", "size=3")
     assert (said.status, said.out) == (1, "? unknown command\n\n")
     assert said.err == "ggp console: keep-sides is a move: type :keep-sides to play it\n"
