@@ -217,7 +217,8 @@ def _sqlite_reader(url: URL, read_time: float | None) -> Engine:
 
     def connect() -> sqlite3.Connection:
         connection = _open_to_read(path)
-        for pragma in ("query_only=ON", "mmap_size=268435456", "cache_size=-32768"):
+        # Nothing is mapped: a file that was truncated would end this process by SIGBUS, without a word.
+        for pragma in ("query_only=ON", "mmap_size=0", "cache_size=-32768"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
 

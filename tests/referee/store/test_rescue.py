@@ -4,6 +4,8 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,3 +114,34 @@ def _games(file: Path) -> int:
             return store.totals().games
     except StoreError:
         return 0
+
+
+_TRUNCATES = """
+import os, sys
+from sqlalchemy import text
+from ggp.referee.store.model import StoreError
+from ggp.referee.store.store import Store
+
+store = Store.open(sys.argv[1])
+database = store.database
+try:
+    with database.reading() as connection:
+        connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
+        os.truncate(database.path, 4096)
+        print(connection.execute(text("SELECT sum(length(data)) FROM filler")).scalar())
+except StoreError as error:
+    print("refused:", error)
+"""
+
+
+def test_a_file_that_is_truncated_while_it_is_read_kills_no_process(tmp_path: Path) -> None:
+    """A page of a mapped file that is gone would be SIGBUS."""
+    path = tmp_path / "club.db"
+    begun(path)[0].close()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE filler AS SELECT randomblob(2000000) AS data")
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    ran = subprocess.run(
+        [sys.executable, "-c", _TRUNCATES, f"sqlite:///{path}"], capture_output=True, encoding="utf-8", check=False
+    )
+    assert ran.returncode == 0 and ran.stdout.startswith("refused: "), (ran.returncode, ran.stdout, ran.stderr)
