@@ -1,5 +1,6 @@
 """A real PostgreSQL server for the tests, private in a folder of its own; it ends with them."""
 
+import contextlib
 import itertools
 import os
 import pwd
@@ -41,13 +42,12 @@ class PostgresServer:
         subprocess.run([*make, "-E", "UTF8", "--locale=C"], check=True, capture_output=True, cwd=self._folder)
         settings = [word for setting in _UNSAFE for word in ("-c", setting)]
         end_with_us = [*(as_user or ["setpriv"]), "--pdeathsig=INT"]
-        self._process = subprocess.Popen(
-            [*end_with_us, str(binaries / "postgres"), "-D", str(data), "-k", str(self._folder), *settings],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-        )
-        self._admin = self._connect()
+        self._command = [
+            *end_with_us,
+            *(str(binaries / "postgres"), "-D", str(data), "-k", str(self._folder)),
+            *settings,
+        ]
+        self._start()
 
     def database(self) -> Iterator[str]:
         """The url of an empty database, which is dropped behind it."""
@@ -56,11 +56,29 @@ class PostgresServer:
         yield f"postgresql+psycopg://ggp@/{name}?host={self._folder}"
         self._admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
+    @contextlib.contextmanager
+    def down(self) -> Iterator[None]:
+        """Take the server down for this block; every connection to it is cut, as by a restart."""
+        self._end()
+        try:
+            yield
+        finally:
+            self._start()
+
     def stop(self) -> None:
+        self._end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder
+        )
+        self._admin = self._connect()
+
+    def _end(self) -> None:
         self._admin.close()
         self._process.send_signal(signal.SIGINT)  # "fast": it does not wait for those who are connected
         self._process.wait(60)
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _connect(self) -> "psycopg.Connection[tuple[object, ...]]":
         deadline = time.monotonic() + 60
