@@ -44,6 +44,44 @@ def test_a_log_that_grows_is_rotated(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "bot.log.1"]
 
 
+@pytest.mark.parametrize("how", ["removed", "removed with its folder", "replaced", "truncated", "truncated in a line"])
+def test_a_log_that_is_gone_is_begun_anew(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "logs" / "bot.log"
+    path.parent.mkdir()
+    recording = Recording(path, ["bot"], pytest.fail)
+    recording.chunk(">", 1.0, b"name\n")
+    if how == "replaced":
+        Recording(tmp_path / "other", ["another"], pytest.fail).close()
+        (tmp_path / "other").replace(path)
+    elif how.startswith("truncated"):
+        os.truncate(path, path.stat().st_size - 3 if "line" in how else 0)
+    else:
+        path.unlink()
+    if "folder" in how:
+        path.parent.rmdir()
+    recording.chunk(">", 2.0, b"version\n")
+    recording.chunk("<", 3.0, b"=1\n\n")
+    recording.close()
+    *before, now = read_sessions(path)
+    assert [(pair.command, pair.reply and pair.reply.text) for pair in now.pairs] == [("version", "")]
+    (note,) = now.notes
+    assert note.endswith(f"the file was {how.split()[0]}: what came before is not in it")
+    assert [session.command for session in before] == {"replaced": [["another"]], "truncated in a line": [["bot"]]}.get(
+        how, []
+    )
+
+
+def test_a_log_replaced_by_another_kind_of_file_leaves_that_file_alone(tmp_path: Path) -> None:
+    path, warnings = tmp_path / "bot.log", list[str]()
+    recording = Recording(path, ["bot"], warnings.append)
+    (tmp_path / "other").write_bytes(b"mine\n")
+    (tmp_path / "other").replace(path)
+    for number in range(3):
+        recording.chunk(">", number, b"name\n")
+    assert len(warnings) == 1 and "is no record of `ggp tap`" in warnings[0] and "is not recorded" in warnings[0]
+    assert path.read_bytes() == b"mine\n"
+
+
 def test_a_log_that_cannot_be_rotated_ends_with_one_warning(tmp_path: Path) -> None:
     path, warnings = tmp_path / "bot.log", list[str]()
     (tmp_path / "bot.log.1").mkdir()

@@ -37,6 +37,7 @@ class Recording:
     """A session at the end of `path`, which may hold earlier ones. Raises NotARecord.
 
     A file that another tap is writing is left to it: this one takes the next free number, `x.2.log` for `x.log`.
+    A file that was removed, replaced or truncated meanwhile is begun anew, with its folder, and says so.
     The first other error goes to `warn`; after it nothing is written.
     """
 
@@ -46,8 +47,7 @@ class Recording:
         self._command, self._warn, self._most = list(command), warn, most
         self._file, self._size = -1, 0
         try:
-            self.path, self._file = _open(path)
-            self._size = os.fstat(self._file).st_size
+            self._open(path)
         except OSError as error:
             self._give_up(error)
         self._begin()
@@ -58,15 +58,48 @@ class Recording:
             return
         if self._most and self._size >= self._most:
             self._rotate()
+        self._stay_there()
         self._write(format_line(mark, seconds, data))
 
     def note(self, text: str) -> None:
-        self._write(f"# {time.monotonic():.6f} {text}")
+        self._stay_there()
+        self._write(_note(text))
 
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+    def _open(self, path: Path) -> None:
+        self.path, self._file = _open(path)
+        found = os.fstat(self._file)
+        self._size, self._inode = found.st_size, (found.st_dev, found.st_ino)
+
+    def _stay_there(self) -> None:
+        """Begin the file anew if what was written is no longer in it."""
+        if self._file < 0:
+            return
+        try:
+            found = self.path.stat()
+        except OSError:
+            how = "removed"
+        else:
+            how = "" if (found.st_dev, found.st_ino) == self._inode else "replaced"
+            if not how and found.st_size >= self._size:
+                return
+        try:
+            if how:
+                self.close()
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._open(self.path)
+            else:
+                how, self._size = "truncated", os.pread(self._file, found.st_size, 0).rfind(b"\n") + 1
+                os.ftruncate(self._file, self._size)  # no reader takes half a line
+        except (OSError, NotARecord) as error:
+            self._give_up(error)
+            return
+        self._begin()
+        self._write(_note(f"the file was {how}: what came before is not in it"))
 
     def _begin(self) -> None:
         wall = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -76,8 +109,7 @@ class Recording:
         try:
             self.path.replace(f"{self.path}.1")
             self.close()
-            self.path, self._file = _open(self.path)
-            self._size = 0
+            self._open(self.path)
         except OSError as error:
             self._give_up(error)
         self._begin()
@@ -93,9 +125,14 @@ class Recording:
         except OSError as error:
             self._give_up(error)
 
-    def _give_up(self, error: OSError) -> None:
+    def _give_up(self, error: OSError | NotARecord) -> None:
         self.close()
-        self._warn(f"{self.path}: {error.strerror}: the dialogue goes on and is not recorded")
+        why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        self._warn(f"{why}: the dialogue goes on and is not recorded")
+
+
+def _note(text: str) -> str:
+    return f"# {time.monotonic():.6f} {text}"
 
 
 def _open(path: Path) -> tuple[Path, int]:

@@ -369,7 +369,7 @@ def sandbox_of(spec: BotSpec, role: PeerRole, limits: ProcessLimits) -> Sandbox:
 def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:
     """The dialogue goes to FOLDER/NAME.log, of another process of this name at the same time to NAME.2.log."""
     path = Path(limits.dialogue_folder) / f"{safe_name(spec.name)}.log"
-    return Recording(path, spec.argv or [spec.url], lambda reason: None, LOG_SIZE)
+    return Recording(path, spec.argv or [spec.url], lambda why: write_stderr(f"{why}\n"), LOG_SIZE)
 
 
 def _all(sinks: list[Sink]) -> Sink:
@@ -470,6 +470,8 @@ class BotStderr:
     """Shows what a bot writes to stderr line by line, with its name and the time, or keeps it in FOLDER/NAME.log.
 
     A file that would grow above LOG_SIZE becomes NAME.log.1, in place of the one before; workers write the same file.
+    It is opened for each write, so one that was removed or replaced is there again. What it does not take is lost, and
+    a line on our stderr says so once.
     """
 
     def __init__(self, name: str, limits: ProcessLimits, recording: Recording | None = None) -> None:
@@ -477,6 +479,7 @@ class BotStderr:
         self._path = Path(limits.stderr_folder) / f"{safe_name(name)}.log" if limits.stderr_folder else None
         self._partial = b""
         self._heading = ""  # of the match at hand, until something is written in it
+        self._failed = False  # it was said that the file does not take all
 
     def take(self, data: bytes) -> None:
         """Take the next bytes, b"" at the end. A line that is too long is cut into several."""
@@ -499,21 +502,35 @@ class BotStderr:
         self._heading = f"{_now()} -- match {key}\n"
 
     def _keep(self, text: str) -> None:
-        """Append to the file; what a full disk does not take is lost."""
+        """Append to the file, with its folder if that is gone; what a full disk does not take is lost."""
         if self._path is None:
             return
         data = f"{self._heading}{text}".encode()
         self._heading = ""
-        with contextlib.suppress(OSError), self._path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            here = os.fstat(file.fileno())
-            if here.st_size + len(data) <= LOG_SIZE or not here.st_size:
-                os.write(file.fileno(), data)
-                return
-            if self._path.stat().st_ino == here.st_ino:  # no other worker has renamed it meanwhile
-                self._path.replace(f"{self._path}.1")
-            with self._path.open("ab") as fresh:
-                fresh.write(data)
+        try:
+            try:
+                _append(self._path, data)
+            except FileNotFoundError:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                _append(self._path, data)
+        except OSError as error:
+            if not self._failed:
+                self._failed = True
+                write_stderr(f"{self._path}: {error.strerror}: not all that {self._name} writes to stderr is kept\n")
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        here = os.fstat(file.fileno())
+        if here.st_size + len(data) <= LOG_SIZE or not here.st_size:
+            if os.write(file.fileno(), data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return
+        if path.stat().st_ino == here.st_ino:  # no other worker has renamed it meanwhile
+            path.replace(f"{path}.1")
+        with path.open("ab") as fresh:
+            fresh.write(data)
 
 
 def _now() -> str:

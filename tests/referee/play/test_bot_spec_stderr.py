@@ -1,5 +1,6 @@
 """What bots write to stderr: in the record of its own game, shown live, kept in files; and why a bot was at fault."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -109,8 +110,32 @@ def test_a_file_is_bounded_and_the_one_before_is_kept(tmp_path: Path, monkeypatc
     assert max(map(len, newest.splitlines())) < 2100
 
 
-def test_a_folder_that_is_gone_stops_nothing(tmp_path: Path) -> None:
-    BotStderr("bot", ProcessLimits(stderr_folder=str(tmp_path / "gone"))).take(b"hello\n")
+@pytest.mark.parametrize("how", ["file", "folder", "replaced", "truncated"])
+def test_a_file_that_is_gone_is_begun_anew(tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "logs"
+    lines, path = BotStderr("bot", ProcessLimits(stderr_folder=str(folder))), folder / "bot.log"
+    lines.take(b"one\n")
+    if how == "replaced":
+        (tmp_path / "other").write_bytes(b"another\n")
+        (tmp_path / "other").replace(path)
+    elif how == "truncated":
+        os.truncate(path, 0)
+    else:
+        path.unlink()
+    if how == "folder":
+        folder.rmdir()
+    lines.take(b"two\n")
+    said = path.read_text(encoding="utf-8")
+    assert said.endswith(" two\n") and said.startswith("another\n") == (how == "replaced")
+
+
+def test_what_cannot_be_kept_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bot.log").mkdir()
+    lines = BotStderr("bot", ProcessLimits(stderr_folder=str(tmp_path)))
+    for _ in range(3):
+        lines.take(b"hello\n")
+    said = f"{tmp_path / 'bot.log'}: Is a directory: not all that bot writes to stderr is kept\n"
+    assert capfd.readouterr().err == said
 
 
 @pytest.mark.slow
