@@ -12,6 +12,7 @@ import signal
 import socket
 import threading
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -373,6 +374,18 @@ def _message(content: object) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
+def _error_message(error: Exception) -> bytes:
+    """Return the message for an error of a batch. The traceback goes with it as a note, for pickle drops it."""
+    told = "".join(traceback.format_exception(error))
+    error.add_note(f"in the worker process:\n{told}")
+    try:
+        message = _message(error)
+        pickle.loads(message[_LENGTH.size :])
+    except Exception:  # some exceptions cannot be pickled, and others not read again
+        return _message(RuntimeError(f"a worker process failed:\n{told}"))
+    return message
+
+
 def _nothing(chunk: list[Batch]) -> BatchResult:
     """The result of a batch that no worker has begun."""
     return BatchResult([work.setup.series for work in chunk], [], [], 0.0, 0.0, 0.0, 0, chunk[0].numbers[0])
@@ -402,13 +415,12 @@ def _work(theirs: socket.socket, ours: bool, place: WorkerConfig, registry: Work
         os.environ.pop(_SAFE, None)
     begin(place, registry)
     while (head := _receive(theirs, _LENGTH.size)) and (data := _receive(theirs, _LENGTH.unpack(head)[0])):
-        answer: BatchResult | Exception
         try:
-            answer = play_batch(pickle.loads(data))
+            answer = _message(play_batch(pickle.loads(data)))
         except Exception as error:
-            answer = error
+            answer = _error_message(error)
         try:
-            theirs.sendall(_message(answer))
+            theirs.sendall(answer)
         except OSError:  # its caller has stopped waiting
             return
 

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -93,6 +94,44 @@ def test_half_an_answer_of_a_killed_worker_is_none() -> None:
     assert not worker.exchange() and worker.ended
     worker.fail()
     assert isinstance(future.exception(), WorkerDied)
+    ours.close()
+
+
+class _NeedsTwo(Exception):
+    """An exception that pickle writes and cannot read: its constructor takes other arguments."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), OSError),
+        (_NeedsTwo("it", "failed"), RuntimeError),
+        (ValueError(lambda: None), RuntimeError),
+    ],
+)
+def test_an_error_in_a_worker_arrives_with_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[Exception]
+) -> None:
+    def fail(chunk: list[Batch]) -> BatchResult:
+        raise error
+
+    monkeypatch.setattr(pool_module, "begin", lambda place, registry: None)
+    monkeypatch.setattr(pool_module, "play_batch", fail)
+    ours, theirs = socket.socketpair()
+    ours.sendall(pool_module._message([]))
+    ours.shutdown(socket.SHUT_WR)
+    pool_module._work(theirs, False, WorkerConfig(), None)  # type: ignore[arg-type]
+    theirs.close()
+    worker = pool_module._Worker(None, ours)  # type: ignore[arg-type]
+    future = Future[BatchResult]()
+    worker.batches.append(future)
+    assert worker.exchange()
+    came = future.exception()
+    assert isinstance(came, kind) and getattr(came, "errno", None) == getattr(error, "errno", None)
+    assert "in fail\n" in "".join(traceback.format_exception(came))
     ours.close()
 
 
