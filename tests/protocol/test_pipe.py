@@ -189,8 +189,11 @@ def test_a_pipe_that_is_full_from_the_start(start: Start) -> None:
     for end in ends:
         os.close(end)
     write(pipe, b"\n" * size)
+    assert pipe.take_reader_cost() == 0.0
     write(pipe, b"last\n")
     assert read(pipe) == b"=\n\n"
+    assert 0.1 < pipe.take_reader_cost() < 30, "the wait for a child that does not read is the child's time"
+    assert pipe.take_reader_cost() == 0.0
 
 
 def test_a_flood_on_stderr_is_drained_while_we_wait_and_its_tail_kept(start: Start) -> None:

@@ -91,7 +91,7 @@ class Pipe:
         return exchanged
 
     def take_reader_cost(self) -> float:
-        """Return the seconds that the child made our writes last since the last call. See `_write_in_two`."""
+        """Return the seconds that the child made our writes last since the last call."""
         cost, self._reader_cost = self._reader_cost, 0.0
         return cost
 
@@ -119,7 +119,11 @@ class Pipe:
             self._broken = True
             return
         if sent < len(data):
-            self._write_rest(data[sent:], time.monotonic() + WRITE_PATIENCE if deadline is None else deadline)
+            # The pipe is full, so we wait for the child to read. That is its time, or it could think for free.
+            began = time.monotonic()
+            self._write_rest(data[sent:], began + WRITE_PATIENCE if deadline is None else deadline)
+            if (waited := time.monotonic() - began) > SLOW_WRITE:
+                self._reader_cost += waited
 
     def _write_at_once(self, data: bytes) -> int:
         began = time.monotonic()

@@ -461,7 +461,7 @@ class _MatchState:
             if writes:
                 self.warnings.append(
                     f"seat{seat}: {writes} writes to it took {cost * 1000:.0f} ms, charged to it: "
-                    "it watches its input in very many places"
+                    "it does not read its input, or watches it in very many places"
                 )
             self.warnings += [f"seat{seat}: {text}" for text in player.new_warnings()]
         return self.warnings[:_MAX_WARNINGS]
