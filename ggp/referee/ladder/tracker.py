@@ -45,6 +45,7 @@ class ProgressTracker:
         self._shown = self._rated = 0.0
         self._labels: dict[int, str] = {}
         self._undecided: set[str] = set()  # pools whose test was seen to be open in this run
+        self._suspended: set[str] = set()  # bots whose suspension was said; they have not played since
         self._errors: dict[int, list[float]] = {}  # of the bots that may play, by pool
         self._interference = InterferenceTable()
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
@@ -81,6 +82,7 @@ class ProgressTracker:
         """Say which bots take time from their opponents, and note it among the events of the ladder."""
         for game in games:
             bots = self.label(game.pair.first), self.label(game.pair.second)
+            self._suspended -= {*bots}
             result = game.result
             for fault in self._interference.add_game(bots, result.used, result.stolen, result.slow_input):
                 line = f"{fault.who}: {fault.kind}: {fault.reason}"
@@ -95,7 +97,11 @@ class ProgressTracker:
             aborted = refused.who == REFEREE
             if not (aborted or suspends):
                 continue
-            self.say(f"{refused.series} is {ABORTED}" if aborted else f"{refused.who} is suspended: {refused.reason}")
+            if aborted:
+                self.say(f"{refused.series} is {ABORTED}")
+            elif refused.who not in self._suspended:  # each match under way of the bot is refused, for like reasons
+                self._suspended.add(refused.who)
+                self.say(f"{refused.who} is suspended: {refused.reason}")
 
     def counted(self, result: PairResult) -> None:
         """A pair is durable."""

@@ -39,6 +39,19 @@ def test_one_slow_moment_does_not_put_standings_off_for_minutes(
     assert rated[1] - rated[0] < 40 and len(rated) > 40
 
 
+def test_the_suspension_of_a_bot_is_said_once_though_several_of_its_matches_are_refused(tmp_path: object) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/a.db", create=True) as store:
+        progress = Progress("a")
+        tracker = ProgressTracker(progress, store, StopConditions())
+        refused = [SeriesRefused(f"a-{number}", "ann", f"exit status 1 after {number} ms") for number in range(4)]
+        refused.append(SeriesRefused("a-9", "bob", "exit status 2"))
+        tracker.refused(BatchResult([], [], refused, 0.0, 1.0, 0.0, 0), suspends=True)
+    assert progress.messages == [
+        "ann is suspended: exit status 1 after 0 ms",
+        "bob is suspended: exit status 2",
+    ]
+
+
 class Endless(WorkerPool):
     """Two workers whose first match never ends; each has a chunk in hand and one that waits."""
 
