@@ -187,7 +187,7 @@ class _Bots:
             else:
                 own += _setting("-engine", key, value)
         if folder:
-            command = _beside(folder, command)
+            command, arguments = _beside(folder, command), [_file_beside(folder, words) for words in arguments]
         program = PurePath(command.partition(":")[0].partition(" ")[0]).stem
         given = bool(name)
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name or program).strip("-")
@@ -210,8 +210,18 @@ def _beside(folder: str, command: str) -> str:
     program, blank, rest = command.partition(" ")
     path = PurePath(folder, program)
     if program.startswith(("/", "~")) or not ("/" in program or Path(path).is_file()):
-        return command
-    return f"{shlex.quote(str(path) if path.is_absolute() else f'./{path}')}{blank}{rest}"
+        return f"{program}{blank}{_file_beside(folder, rest)}"
+    return f"{shlex.quote(str(path) if path.is_absolute() else f'./{path}')}{blank}{_file_beside(folder, rest)}"
+
+
+def _file_beside(folder: str, words: str) -> str:
+    """Return the arguments with paths for files of `dir`, such as an interpreter's script: ours are relative to us."""
+    try:
+        parts = shlex.split(words)
+    except ValueError:  # a quote is open: whoever reads the whole command says so
+        return words
+    found = [str(Path(folder, part)) if Path(folder, part).is_file() else part for part in parts]
+    return words if found == parts else shlex.join(found)
 
 
 def _setting(word: str, name: str, value: str) -> list[str]:

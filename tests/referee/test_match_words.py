@@ -1,5 +1,7 @@
 """The words of cutechess and fastchess on the command line of `ggp match`: understood, or refused with ours."""
 
+from pathlib import Path
+
 import pytest
 
 from ggp.referee.match_command import main, read_test
@@ -96,6 +98,14 @@ def test_another_word_is_refused_with_ours(words: str, named: str, capsys: pytes
         translate(words.split())
     assert named in str(error.value)
     assert main([*BOTS, *words.split()]) == 2 and capsys.readouterr().err.count("\n") == 1
+
+
+def test_files_among_the_arguments_are_those_of_dir(tmp_path: Path) -> None:
+    (tmp_path / "my bot.py").touch()
+    quoted = f"'{tmp_path}/my bot.py'"
+    for words in (["cmd=python", "arg=my bot.py", "arg=--fast"], ["cmd=python 'my bot.py' --fast"]):
+        found = translate(["-engine", *words, "name=x", f"dir={tmp_path}", "go"])
+        assert f"x=python {quoted} --fast" in found
 
 
 def test_a_name_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
