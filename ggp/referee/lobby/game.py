@@ -31,7 +31,8 @@ from ggp.referee.packed_records import pack
 from ggp.referee.play.bot_spec import BotSpec
 from ggp.referee.play.engine import Engine, GameRefused
 from ggp.referee.play.match import EARLY, Match, play_match
-from ggp.referee.play.outcome import REPLAYS, BotFault, CannotStart, EngineFailed, Termination, forfeit
+from ggp.referee.play.match_runner import ENGINE_TRIES
+from ggp.referee.play.outcome import BotFault, CannotStart, EngineFailed, Termination, forfeit
 from ggp.referee.play.record_file import RecordWriter
 from ggp.referee.play.series import GameResult, SeriesConfig, draw_opening, seats
 from ggp.referee.play.setting import Timeouts
@@ -215,9 +216,9 @@ class PairGame:
         """Count a game that the engine made void. Raises GameRefused after too many."""
         voids, one = self._room.engine_voids, (self.pair.id, game)
         voids[one] += 1
-        if voids[one] > REPLAYS:
+        if voids[one] == ENGINE_TRIES:
             del voids[one]
-            raise GameRefused(f"the engine made a game void {1 + REPLAYS} times, last: {reason}")
+            raise GameRefused(f"the engine made a game void {ENGINE_TRIES} times, last: {reason}")
 
     def _count_faults(self, result: GameResult) -> None:
         """Count forfeits and disconnects for the back-off; a game without a fault resets it."""

@@ -463,6 +463,7 @@ class ConnectedBot:
         """The handshake is over."""
         said = json.dumps([DIALLED, player.party.program, player.party.version])
         self.player = player
+        player.asks_engine = self.start.asks_engine
         self.version = hashlib.sha256(said.encode()).hexdigest()[:DIGITS]
         if local := self.identity.local:
             self.version = local.entrant.version

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from ggp.referee.lobby.game import Live, PairGame
 from ggp.referee.lobby.remote_bot import DIALLED
 from ggp.referee.play.bot_spec import BotSpec
+from ggp.referee.play.engine import GameRefused
 from ggp.referee.play.record_file import RecordWriter
 from ggp.referee.play.setting import Timeouts
 from ggp.referee.store.model import Pair
@@ -160,3 +162,13 @@ async def test_a_match_that_waits_to_begin_does_not_begin_without_its_bots_or_wh
         await asyncio.sleep(0)
         end(game)
     assert await playing == []
+
+
+def test_an_engine_that_makes_a_game_void_twice_is_not_tried_again() -> None:
+    room: Any = SimpleNamespace(engine_voids=Counter(), series="club", budgets=Timeouts())
+    bots: Any = tuple(SimpleNamespace(start=BotSpec(name, DIALLED)) for name in ("ann", "bob"))
+    game = PairGame(room, ladder().pools[0], Pair(1, 1, 0, 0, 1, 2), bots)
+    game._count_engine_void(0, "it hangs")
+    game._count_engine_void(1, "it hangs")
+    with pytest.raises(GameRefused, match="the engine made a game void 2 times, last: it hangs"):
+        game._count_engine_void(0, "it hangs")

@@ -7,12 +7,13 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 import zmq
 
 from ggp.protocol.lobby_wire import Hello
-from ggp.protocol.records import Record
+from ggp.protocol.records import Party, Record
 from ggp.protocol.transports.keys import new_pair, write_pair
 from ggp.referee.ladder.session import check_programs
 from ggp.referee.ladder.toml_file import ConfigError
@@ -179,6 +180,23 @@ def test_copies_are_one_bot_in_several_matches(tmp_path: Path) -> None:
     met = [bots for _, bots in left.back([*copies, *others])]
     assert len(met) == 2 and {id(bots[0]) for bots in met} == set(map(id, copies))
     assert left.reserved()["one", "v"] == 1
+
+
+def test_only_a_built_in_local_bot_is_believed_what_it_says_of_its_engine(tmp_path: Path) -> None:
+    values: dict[str, object] = {
+        "pool": {"four": {"game": "connect4", "engine": "tcp://127.0.0.1:5555"}},
+        "bot": {"ours": {"command": "random"}, "theirs": {"command": PYTHON}},
+    }
+    ours, theirs = lobby_of(values, tmp_path / "club.toml", no_keys=True).local
+    for identity, believed in (
+        (Identity(OWNER, "ours", ours), True),
+        (Identity(OWNER, "theirs", theirs), False),
+        (Identity("ann", "ours"), False),
+    ):
+        bot = ConnectedBot(identity, frozenset(), cast(Any, None))
+        player = Mock(asks_engine=False, party=Party(name=identity.name))
+        bot.met(player)
+        assert player.asks_engine is believed
 
 
 # -- their processes -------------------------------------------------------------------------------------------------
