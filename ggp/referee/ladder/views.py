@@ -1,12 +1,13 @@
 """The commands that print a ladder: `ggp ladder standings`, `crosstable`, `games` and `events`."""
 
 import csv
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -36,8 +37,9 @@ from ggp.referee.ladder.queries import (
 from ggp.referee.ladder.source import chosen_pools, open_ladder, split
 from ggp.referee.ladder.standings import RankedPlace, misfits_badly
 from ggp.referee.play.outcome import Termination
+from ggp.referee.play.score_table import score_lines
 from ggp.referee.ratings.scale import half
-from ggp.referee.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEntry, StoredFit
+from ggp.referee.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEntry, StoredFit, StoreEvent
 from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, width
 
 if TYPE_CHECKING:
@@ -366,13 +368,28 @@ def events(words: tuple[str, ...], limit: int, as_object: bool) -> int:
         say("nothing happened yet")
         return 0
     sheet = TextTable(("when (UTC)", "what", "more"), frozenset({"when (UTC)", "what", "more"}))
-    for event in found:
-        sheet.add(when(event.at), event.kind, event.text)
+    for at, kind, text in told_once(found):
+        sheet.add(when(at), kind, text)
     show(sheet)
     return 0
 
 
 run_events = partial(source.run_view, events)
+
+_OF_A_POOL = re.compile(r"(.*?) in ([\w.-]+)((?:: .*)?)", re.DOTALL)
+
+
+def told_once(found: Iterable[StoreEvent]) -> list[tuple[str, str, str]]:
+    """Return time, kind and text of each event; what happened to a bot in several pools at once is one of them."""
+    pools: dict[tuple[str, str, str, str], list[str]] = {}
+    for event in found:
+        of = _OF_A_POOL.fullmatch(event.text) if event.kind in ("joined", "left", "replaced") else None
+        bot, pool, more = of.groups() if of else (event.text, "", "")
+        pools.setdefault((event.at, event.kind, bot, more), []).append(pool)
+    return [
+        (at, kind, f"{bot} in {', '.join(names)}{more}" if any(names) else bot)
+        for (at, kind, bot, more), names in pools.items()
+    ]
 
 
 # -- One match of a ladder: its facts, the traces of a fault, and the commands that continue from there.
@@ -403,8 +420,10 @@ def _facts(record: Record) -> list[str]:
     if end.culprit:
         blamed = end.culprit.removeprefix("seat")
         lines.append(f"at fault     {start.bots[int(blamed) - 1].name if blamed.isdigit() else end.culprit}")
-    for name, value in (("detail", end.detail), ("score", end.score), ("ended", end.ended)):
+    for name, value in (("detail", end.detail), ("ended", end.ended)):
         lines += [f"{name:<12} {value}"] if value else []
+    for name, line in zip(chain(["score"], repeat("")), score_lines(end.score, 100) if end.score else (), strict=False):
+        lines.append(f"{name:<12} {line}")
     lines.append(f"plies        {end.plies}")
     if end.suspect:
         lines.append(

@@ -94,7 +94,7 @@ def test_a_session_through_a_pipe(file: Path, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     out = ran.stdout
     assert out.index("ply 2 of 6: white B2") < out.index("greedy: ") < out.index("move=C1")
-    assert "winrate: " in out and "4 white " in out and f"record: {new}" in out
+    assert "win rate: " in out and "4 white " in out and f"record: {new}" in out
     assert " greedy; black " in out
     assert "one (seat 1) - two (seat 2)" in out.split("ply 1 of 6")[1]
     assert file.read_bytes() == before

@@ -16,6 +16,7 @@ import pytest
 from ggp.referee.archive import export
 from ggp.referee.ladder import bot_and_pair, check, views
 from ggp.referee.ladder.rating import rate_seats
+from ggp.referee.store.model import StoreEvent
 from ggp.referee.store.store import Store
 from ggp.referee.web.report import main as report
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
@@ -212,6 +213,27 @@ def test_a_suspension_is_lifted(season: Filled, capsys: Capture) -> None:
     assert kinds == ["joined"] * 4 + ["suspended", "readmitted"]
     assert views.run_events([str(season.path), "--limit", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].split()[2:] == ["readmitted", "dan"]
+
+
+def test_what_happens_to_a_bot_in_several_pools_is_one_line() -> None:
+    at = "2026-11-28T12:00:00Z"
+    found = [
+        StoreEvent(at, "joined", "ann (12ab) in fast"),
+        StoreEvent(at, "joined", "bob (34cd) in fast"),
+        StoreEvent(at, "joined", "ann (12ab) in slow"),
+        StoreEvent(at, "replaced", "eve in fast: 1 by 2"),
+        StoreEvent(at, "replaced", "eve in slow: 1 by 2"),
+        StoreEvent(at, "suspended", "ann: exit status 1"),
+        StoreEvent(at, "suspended", "ann: exit status 1"),
+        StoreEvent("2026-11-28T13:00:00Z", "left", "ann (12ab) in fast"),
+    ]
+    assert [f"{kind} {text}" for _, kind, text in views.told_once(found)] == [
+        "joined ann (12ab) in fast, slow",
+        "joined bob (34cd) in fast",
+        "replaced eve in fast, slow: 1 by 2",
+        "suspended ann: exit status 1",
+        "left ann (12ab) in fast",
+    ]
 
 
 def test_a_ladder_is_named_by_its_file_its_store_or_a_url(
