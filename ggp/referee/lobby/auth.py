@@ -298,7 +298,7 @@ class KeyAuth(Admission):
         self._reading = self._zap = None
 
     def changed(self) -> bool:
-        if self._registry.refresh():
+        if self._registry.unsaid():  # a bot that dialled in may have been the first to notice
             self._event_log.log("keys", "problem" if self._registry.problem else "read", reason=self._registry.problem)
         return self._registry.changed()
 

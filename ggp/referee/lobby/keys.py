@@ -104,7 +104,9 @@ class KeyRegistry:
         self._limits: dict[str, KeyLimits] = {}
         self._expiries: list[datetime] = []  # that `changed` has not reported, the next one last
         self._news = False  # the keys were read again, which `changed` has not reported
+        self._unsaid = False  # a change that `unsaid` has not reported
         self.refresh()
+        self._unsaid = False
 
     def refresh(self) -> bool:
         """Read the file if it has changed, which costs microseconds to check; True if it, or `problem`, has changed."""
@@ -117,13 +119,20 @@ class KeyRegistry:
         except RegistryError as error:
             self.error = error
             self.problem = f"{error} (until then the keys of before are in force)" if self._entries else str(error)
+            self._unsaid = self._unsaid or self.problem != before
             return self.problem != before
         self.problem, self.error = "", None
         self._entries = {entry.key: entry for entry in book.keys}
         self._limits = dict(book.limits)
         self._expiries = sorted((entry.expires for entry in book.keys if entry.expires is not None), reverse=True)
-        self._news = True
+        self._news = self._unsaid = True
         return True
+
+    def unsaid(self) -> bool:
+        """Whether a `refresh`, whoever called it, has found a change since the last call."""
+        self.refresh()
+        unsaid, self._unsaid = self._unsaid, False
+        return unsaid
 
     def changed(self, when: datetime | None = None) -> bool:
         """Whether other keys may be valid (now) than at the last call: the file was read again, or one has expired."""

@@ -113,6 +113,7 @@ class SeatFile:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._written = path, -1, b"[]"
+        self._state: tuple[int, ...] | None = None  # of the file, as it was written
 
     def use(self) -> list[KeptPlace]:
         """What the last process left. Raises MsgspecError too."""
@@ -126,9 +127,17 @@ class SeatFile:
         return []
 
     def write(self, kept: list[KeptPlace]) -> None:
-        if (data := _encode(kept)) != self._written:
+        """Write what has changed, and all if the file was removed, replaced or truncated."""
+        if (data := _encode(kept)) != self._written or (self._state is not None and self._look() != self._state):
             replace_file(self._path, data, 0o600)
-            self._written = data
+            self._written, self._state = data, self._look()
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return ()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class Seats:
@@ -379,6 +388,7 @@ class Seats:
             for place in list(self._places.values()):
                 if not place.browsers:
                     await self._leave_alone(place, time.monotonic() - place.since)
+            self._keep()  # the file may be gone, although nothing has changed
 
     def _compare(self, rows: dict[str, Values]) -> None:
         """What the lobby says of the challenges, for seats that wait, and for those without a connection."""

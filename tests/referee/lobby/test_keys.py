@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from zmq.utils import z85
 
-from ggp.protocol.transports.keys import new_pair, read_pair
+from ggp.protocol.transports.keys import new_pair, read_pair, write_pair
 from ggp.referee.lobby import keys
 from ggp.referee.lobby import keys as granting
+from ggp.referee.lobby.auth import KeyAuth
 from ggp.referee.lobby.keys import Book, KeyEntry, KeyLimits, KeyRegistry, Refusal, RegistryError, change, read
 from ggp.referee.lobby.keys_command import main
+from ggp.referee.lobby.log import EventLog
 from tests.support.cli import ggp
 from tests.support.codes import raises
 
@@ -201,6 +203,29 @@ def test_a_change_is_noticed_and_a_broken_file_changes_nothing(tmp_path: Path) -
     assert not registry.refresh() and isinstance(registry.find(B), KeyEntry)
     path.write_bytes(good)
     assert registry.refresh() and not registry.problem
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "truncated"])
+@pytest.mark.parametrize("dialled", [False, True], ids=["alone", "after a bot dialled in"])
+def test_a_registry_that_is_gone_is_a_line_in_the_log(tmp_path: Path, how: str, dialled: bool) -> None:
+    """Whoever notices it first, and the keys of before are in force."""
+    path, lines = written(tmp_path / "keys.json", allowed(("alice", "dot", A))), list[str]()
+    write_pair(tmp_path / "server.key", new_pair())
+    admission = KeyAuth(tmp_path / "server.key", path, EventLog(write=lines.append))
+    if how == "removed":
+        path.unlink()
+    elif how == "replaced":
+        (tmp_path / "other").write_bytes(b"another\n")
+        (tmp_path / "other").replace(path)
+    else:
+        os.truncate(path, 10)
+    if dialled:
+        admission._registry.refresh()  # as the authenticator does
+    for _ in range(2):
+        admission.changed()
+    (line,) = lines
+    assert "keys problem" in line and str(path) in line and "the keys of before are in force" in line
+    assert isinstance(admission._registry.find(A), KeyEntry)
 
 
 def test_a_key_ends_with_its_grace(tmp_path: Path) -> None:
