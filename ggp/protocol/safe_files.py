@@ -128,6 +128,14 @@ def open_new(folder: int, name: str, mode: int = 0o644) -> int:
     return descriptor
 
 
+def move_descriptor(new: int, old: int) -> None:
+    """Make the descriptor `old` refer to the file of `new`, and close `new`. Raises OSError."""
+    try:
+        os.dup2(new, old, inheritable=False)
+    finally:
+        os.close(new)
+
+
 def open_lock(path: Path) -> int:
     """A descriptor of a file to be locked, made if there is none; nothing is written to it. Raises OSError."""
     with _place(path) as (folder, name):

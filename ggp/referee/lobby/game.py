@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
 from ggp.protocol.input_files import read_input
 from ggp.protocol.records import Event, MatchEnded, MovePlayed, Record, RecordError, read_records
-from ggp.protocol.safe_files import open_to_append
+from ggp.protocol.safe_files import move_descriptor, open_to_append
 from ggp.referee.ladder.jobs import make_setup, pair_name
 from ggp.referee.lobby.engine_pool import Engines
 from ggp.referee.lobby.log import EventLog
@@ -75,6 +76,21 @@ class Live:
             os.close(descriptor)
             raise
         return descriptor, b""
+
+    def renew(self, key: str, descriptor: int, size: int) -> bool:
+        """Return whether the file of a match was removed, replaced, or is smaller than `size`.
+
+        Then the descriptor refers to a new, empty file. Raises OSError.
+        """
+        path = self._path(key)
+        with contextlib.suppress(FileNotFoundError):
+            found = path.lstat()
+            if os.path.samestat(found, os.fstat(descriptor)) and found.st_size >= size:
+                return False
+            path.unlink()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        move_descriptor(open_to_append(path, empty=True), descriptor)
+        return True
 
     def remove(self, key: str) -> None:
         """Give up the file: the match is stored, or void."""
@@ -246,7 +262,7 @@ class PairGame:
             match = await self._described(engine, setup, key, game, before)
             # In the store's thread: the file system may delay an open while it writes for the store.
             descriptor, kept = await room.writer.work(lambda: room.live.open(key, before is not None))
-            record_writer = RecordWriter(descriptor, kept)
+            record_writer = RecordWriter(descriptor, kept, partial(room.live.renew, key, descriptor))
 
             def emit(event: Event) -> None:
                 record_writer.emit(event)

@@ -129,7 +129,7 @@ class KeyRegistry:
         return True
 
     def unsaid(self) -> bool:
-        """Whether a `refresh`, whoever called it, has found a change since the last call."""
+        """Return whether any `refresh` has found a change since the last call."""
         self.refresh()
         unsaid, self._unsaid = self._unsaid, False
         return unsaid

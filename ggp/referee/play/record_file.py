@@ -149,7 +149,8 @@ class SideFile:
     """The plies of the match that one worker plays, line by line. The worker holds a lock on it while it writes.
 
     Each match gets a new file, which takes over the name. So a reader that has the file of a match open reads it to
-    the end of the match, also after the next match has begun.
+    the end of the match, also after the next match has begun. So a file that was removed
+    is there again from the next match on; a look at each ply would take a tenth of the time of a ply.
     """
 
     def __init__(self, record: str, number: int) -> None:
@@ -225,14 +226,16 @@ def _measure(path: Path) -> tuple[int, int, int]:
 class RecordWriter:
     """`live`: a descriptor that each line is written to at once, or None. `kept`: what its file holds already, of a
     match that is resumed: lines already in the file are not rewritten, so that a second crash loses none and the file
-    only grows.
+    only grows. `renew` is asked before a line is written, with the bytes that the file must hold: whether it was gone,
+    and all lines must be written again.
     """
 
-    def __init__(self, live: int | None, kept: bytes = b"") -> None:
+    def __init__(self, live: int | None, kept: bytes = b"", renew: Callable[[int], bool] = lambda size: False) -> None:
         self.events: list[Event] = []
         self.lines: list[bytes] = []
         self._chain = Chain()
-        self._live = live
+        self._live, self._renew = live, renew
+        self._size = len(kept)  # of its file
         self._kept, self._same = kept, 0  # bytes of it that came again
 
     def emit(self, event: Event) -> None:
@@ -244,6 +247,9 @@ class RecordWriter:
             return
         if self._live is not None:
             try:
+                if self._renew(self._size):
+                    line, self._size = b"".join(self.lines), 0
+                self._size += len(line)
                 whole = os.write(self._live, line) == len(line)
             except OSError:
                 whole = False
@@ -258,6 +264,7 @@ class RecordWriter:
         self._kept = b""
         if self._live is not None:
             os.ftruncate(self._live, self._same)
+            self._size = self._same
         return False
 
     def record(self) -> Record:

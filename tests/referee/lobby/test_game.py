@@ -5,6 +5,7 @@ import os
 import resource
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,6 +77,31 @@ def test_nothing_is_written_after_a_torn_line(tmp_path: Path) -> None:
     assert b"".join(tape.lines) == b"".join(LINES)
     ((record, _),) = live.recover()
     assert list(record.plies) == [event for event, _ in told[1:3]]
+
+
+@pytest.mark.parametrize("how", ["removed", "removed with its folder", "replaced", "truncated"])
+def test_a_file_that_is_gone_while_its_match_is_played_is_written_again(tmp_path: Path, how: str) -> None:
+    folder, told = tmp_path / "live", events(6)
+    live = Live(folder)
+    descriptor, _ = live.open(KEY)
+    path, tape = folder / FILE, RecordWriter(descriptor, renew=partial(live.renew, KEY, descriptor))
+    opened = len([*Path("/proc/self/fd").iterdir()])
+    for event, _ in told[:3]:
+        tape.emit(event)
+    if how == "replaced":
+        (tmp_path / "other").write_bytes(b"another\n" * 1000)
+        (tmp_path / "other").replace(path)
+    elif how == "truncated":
+        os.truncate(path, 10)
+    else:
+        path.unlink()
+    if "folder" in how:
+        folder.rmdir()
+    for event, _ in told[3:]:
+        tape.emit(event)
+    assert path.read_bytes() == b"".join(tape.lines) == b"".join(LINES)
+    assert len([*Path("/proc/self/fd").iterdir()]) == opened
+    os.close(descriptor)
 
 
 def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
