@@ -197,6 +197,16 @@ def _nothing_runs_on() -> Iterator[None]:
 
 
 @pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The local zone has summer time from 29 March, 2:00, to 25 October 2026, 3:00."""
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
 def serving() -> Iterator[ServedZmq]:
     running = ServedZmq()
     yield running

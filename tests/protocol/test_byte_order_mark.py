@@ -15,6 +15,7 @@ from ggp.referee.lobby import keys
 from ggp.referee.play.openings import OpeningBook, file_data, read_choice
 from ggp.referee.ratings.results import Results, read_results
 from ggp.referee.regress.run import TestFile, read_suite
+from tests.support.answering_program import make_responder
 from tests.support.memory_match import MemoryMatch, bot
 
 
@@ -69,6 +70,25 @@ def test_in_key_files_and_registries(tmp_path: Path) -> None:
     mode = registry.stat().st_mode
     marked(registry, registry.read_bytes()).chmod(mode)
     assert keys.read(registry).keys
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 4])
+def test_in_the_input_of_a_program_however_it_is_cut(cut: int) -> None:
+    responder = make_responder()
+    text = BOM + b"echo a\n"
+    responder.receive(text[:cut])
+    assert responder.next_answer() is None and responder.idle == (cut == 3)
+    responder.receive(text[cut:])
+    assert responder.next_answer() == b"= a\n\n"
+    responder.receive(BOM + b"echo b\n")
+    assert responder.next_answer() == b"? unknown command\n\n", "a mark is forgiven at the beginning only"
+
+
+def test_half_a_mark_is_the_beginning_of_a_line() -> None:
+    responder = make_responder()
+    responder.receive(BOM[:2])
+    responder.receive(b"name\n")
+    assert responder.next_answer() == b"? unknown command\n\n"
 
 
 @pytest.mark.slow

@@ -74,6 +74,27 @@ def _write(descriptor: int, data: bytes) -> None:
     os.close(descriptor)
 
 
+def test_a_file_that_becomes_a_pipe_while_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    real_open, opened = os.open, list[int]()
+
+    def exchange_and_open(name: str, flags: int) -> int:
+        Path(name).unlink()
+        os.mkfifo(name)
+        opened.append(real_open(name, flags))
+        return opened[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", exchange_and_open)
+        with pytest.raises(NotRegular, match="it is a named pipe"):
+            open_input(tmp_path / "file")
+    (descriptor,) = opened
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
 @pytest.mark.parametrize(
     ("size", "text"), [(16 << 20, "16 MiB"), (4 << 30, "4 GiB"), (2048, "2 KiB"), (999, "999 bytes")]
 )

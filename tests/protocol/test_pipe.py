@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ from ggp.protocol.messages import Reply
 from ggp.protocol.standard_streams import OutputError
 from ggp.protocol.transports import pipe as pipe_module
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.protocol.transports.pipe import Pipe, report_on_stderr, serve_stdio
+from ggp.protocol.transports.pipe import SLOW_WRITE, Pipe, report_on_stderr, serve_stdio
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
 
@@ -360,6 +361,123 @@ def test_a_pipe_without_stderr() -> None:
     os.close(there)
     os.close(here)
     assert open_descriptors() == before
+
+
+# -- what the reader of a pipe costs its writer --------------------------------------------------------------------
+
+
+class SlowPipe(Pipe):
+    """A pipe of 4 KiB on clocks of its own, which move only while it writes or waits.
+
+    The reader reads all that is in the pipe as soon as the writer waits for it.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.write_seconds = self.processor_seconds = self.wait_seconds = 0.0  # of each write, and of each wait
+        self.wall = self.processor = 100.0
+        self.heard = b""
+        self.there, stdin = os.pipe()
+        stdout, self.here = os.pipe()
+        fcntl.fcntl(stdin, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(self.there, False)
+        super().__init__(stdin, stdout)
+        real_poll, real_write = self._poll, os.write
+
+        def write(descriptor: int, data: bytes) -> int:
+            if descriptor == stdin:
+                self.wall += self.write_seconds
+                self.processor += self.processor_seconds
+            return real_write(descriptor, data)
+
+        def poll(ms: float) -> list[tuple[int, int]]:
+            self.wall += self.wait_seconds
+            self.hear()
+            return real_poll.poll(ms)
+
+        clocks = SimpleNamespace(monotonic=lambda: self.wall, thread_time=lambda: self.processor)
+        polling = SimpleNamespace(poll=poll, register=real_poll.register, unregister=real_poll.unregister)
+        monkeypatch.setattr(pipe_module, "time", clocks)
+        monkeypatch.setattr(os, "write", write)
+        monkeypatch.setattr(self, "_poll", polling)
+
+    def hear(self) -> bytes:
+        """Read what is in the pipe; return all that was read so far."""
+        with contextlib.suppress(BlockingIOError):
+            self.heard += os.read(self.there, 100_000)
+        return self.heard
+
+    def cost(self, data: bytes = b"genmove b\n") -> float:
+        """Write, and return what that cost because of the reader."""
+        run_blocking(self.write(data))
+        return self.take_reader_cost()
+
+
+@pytest.fixture
+def slow_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowPipe]:
+    made = SlowPipe(monkeypatch)
+    yield made
+    made.close()
+    os.close(made.there)
+    os.close(made.here)
+
+
+def test_from_the_second_slow_write_on_the_reader_pays(slow_pipe: SlowPipe) -> None:
+    slow_pipe.write_seconds = slow_pipe.processor_seconds = 2 * SLOW_WRITE
+    costs = [slow_pipe.cost() for _ in range(3)]
+    assert costs == pytest.approx([0.0, 4 * SLOW_WRITE, 4 * SLOW_WRITE])
+    assert slow_pipe.hear() == b"genmove b\n" * 3, "it is sent whole, whatever is measured"
+
+
+def test_a_referee_that_waits_for_its_core_is_not_the_reader(slow_pipe: SlowPipe) -> None:
+    slow_pipe.write_seconds = 2 * SLOW_WRITE
+    assert [slow_pipe.cost() for _ in range(20)] == [0.0] * 20
+    assert slow_pipe.hear() == b"genmove b\n" * 20
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("size", [4097, 10_000])
+def test_only_a_long_wait_for_the_reader_counts(slow_pipe: SlowPipe, size: int, watched: bool) -> None:
+    if watched:
+        slow_pipe.write_seconds = 2 * SLOW_WRITE
+        slow_pipe.cost(b"")
+    slow_pipe.write_seconds = 0.0
+    slow_pipe.wait_seconds = SLOW_WRITE / 10
+    assert slow_pipe.cost(b"x" * size) == 0.0
+    assert slow_pipe.hear() == b"x" * size
+    slow_pipe.wait_seconds = 2 * SLOW_WRITE
+    assert slow_pipe.cost(b"y" * size) > SLOW_WRITE
+    assert slow_pipe.hear() == b"x" * size + b"y" * size
+
+
+def test_after_a_slow_native_write_the_writes_are_measured(
+    slow_pipe: SlowPipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = (b"name\n", "a", b"= a\n\n", 0.0, 0.1, False, 2 * SLOW_WRITE)
+    monkeypatch.setattr(pipe_module, "native_exchange", lambda *question: answered)
+    assert slow_pipe.exchange(("name",), 0, 1.0) == answered
+    assert slow_pipe.exchange(("name",), 0, 1.0) is None, "the native way does not measure processor time"
+    slow_pipe.processor_seconds = 2 * SLOW_WRITE
+    assert slow_pipe.cost() == pytest.approx(4 * SLOW_WRITE)
+
+
+# -- waiting without reading ---------------------------------------------------------------------------------------
+
+
+def test_a_wait_tells_output_from_stderr_from_silence() -> None:
+    (there, stdin), (stdout, here), (stderr, complaints) = [os.pipe() for _ in range(3)]
+    pipe = Pipe(stdin, stdout, stderr)
+    assert pipe.wait_for_output(0) is False
+    os.write(complaints, b"oops")
+    assert pipe.wait_for_output(60_000) is None and pipe.stderr_tail == b"oops"
+    assert pipe.wait_for_output(0) is False
+    os.write(here, b"= a\n\n")
+    assert pipe.wait_for_output(60_000) is True and read(pipe) == b"= a\n\n", "the wait read nothing"
+    os.close(here)
+    assert pipe.wait_for_output(60_000) is True and read(pipe) == b"", "its end counts as output"
+    pipe.close()
+    assert pipe.wait_for_output(0) is True, "there is nothing to wait for"
+    os.close(there)
+    os.close(complaints)
 
 
 # -- the answering loop, in this process --------------------------------------------------------------------------

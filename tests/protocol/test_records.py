@@ -24,6 +24,7 @@ from ggp.protocol.records import (
     RecordReader,
     escaped_line,
     gtp_script,
+    moves_of,
     read_records,
 )
 from tests.support.codes import raises
@@ -429,3 +430,20 @@ def test_other_games_and_lists_of_dead_stones_are_scripts_of_ggp() -> None:
         gtp_script(of_game("go", {"agreement": "on"}, "pass", "pass", "dead:")).splitlines()[0]
         == "ggp-new go agreement=on"
     )
+
+
+# -- the moves alone -------------------------------------------------------------------------------------------------
+
+
+def test_the_moves_of_a_match_are_read_without_the_rest() -> None:
+    assert moves_of(RECORD.lines()) == ["D4", "pass", "pass"]
+    odd = [structs.replace(PLIES[0], move=move) for move in ('say "a"', "back\\slash", "碁", "\u2028", "")]
+    assert moves_of(Record(START, tuple(odd), None).lines()) == [ply.move for ply in odd]
+    assert moves_of(b"") == []
+
+
+@pytest.mark.parametrize("move", [rb"\x", b"\xff", rb"\ud800"])
+def test_a_move_that_is_no_text_is_an_error_of_the_record(move: bytes) -> None:
+    line = RECORD.lines().replace(b'"move":"D4"', b'"move":"%b"' % move)
+    with raises(RecordError, "bad-record"):
+        moves_of(line)

@@ -294,3 +294,41 @@ def test_a_coroutine_that_suspends_cannot_be_driven_without_a_loop() -> None:
         checked: Coroutine[Any, Any, None] = coroutine
         with raises(LocalProtocolError, "suspended"):
             run_blocking(checked)
+
+
+# -- silence ---------------------------------------------------------------------------------------------------------
+
+
+def test_silence_is_told_after_each_patience_until_somebody_heard_of_it() -> None:
+    channel, _ = channel_to(b"= a\n\n")
+    told: list[float] = []
+
+    def tell(about: Channel) -> bool:
+        assert about is channel
+        told.append(about.now())
+        return len(told) == 2
+
+    channel.on_silence, channel.patience = tell, 5.0
+    assert ask(channel) == Reply(True, "a") and not told
+    with pytest.raises(PeerTimeout):
+        run_blocking(channel.ask("genmove b", 100.0))
+    assert told == [5.0, 10.0] and channel.now() == 100.0, "the wait lasts to its own deadline"
+
+
+def test_a_silence_shorter_than_the_patience_is_not_told() -> None:
+    channel, _ = channel_to()
+    channel.on_silence, channel.patience = lambda about: pytest.fail("it was told"), 5.0
+    with pytest.raises(PeerTimeout):
+        run_blocking(channel.ask("genmove b", 5.0))
+
+
+def test_the_command_that_has_no_answer_is_named() -> None:
+    channel = Channel(Memory(lambda data: [b"= a\n\n= b\n\n= half", b" of it\n\n"]), ENGINE)
+    assert channel.unanswered == ("", b"")
+    run_blocking(channel.send("name", "version", "genmove b"))
+    assert channel.unanswered == ("name", b"")
+    assert run_blocking(channel.receive(1.0)).text == "a"
+    assert run_blocking(channel.receive(1.0)).text == "b"
+    assert channel.unanswered == ("genmove b", b"= half")
+    assert run_blocking(channel.receive(1.0)).text == "half of it"
+    assert channel.unanswered == ("", b"")

@@ -10,6 +10,7 @@ from ggp.protocol.sgf import (
     board_size,
     decode,
     main_lines,
+    neighbours,
     read_move,
     read_points,
     trees,
@@ -204,3 +205,18 @@ def test_trees_are_as_deep_as_they_are_long() -> None:
 def test_what_is_no_tree(text: str) -> None:
     with pytest.raises(SgfError):
         list(trees(text))
+
+
+@pytest.mark.parametrize(
+    ("point", "size", "beside"),
+    [
+        ("A1", 9, {"A2", "B1"}),
+        ("J9", 9, {"H9", "J8"}),  # there is no column I
+        ("H1", 9, {"G1", "J1", "H2"}),
+        ("K10", 19, {"J10", "L10", "K9", "K11"}),
+        ("A1", 1, set[str]()),
+    ],
+)
+def test_the_points_beside_a_point(point: str, size: int, beside: set[str]) -> None:
+    found = neighbours(point, size)
+    assert set(found) == beside and len(found) == len(beside)

@@ -13,7 +13,7 @@ import zmq
 from ggp.protocol.errors import AddressError, PeerTimeout
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.signal_fd import Stopped, Stopping
-from ggp.protocol.transports.zmq import Dealer, Service, check_local
+from ggp.protocol.transports.zmq import Dealer, Service, check_local, is_wildcard
 from tests.support.answering_program import make_responder
 from tests.support.cli import free_port
 from tests.support.codes import raises
@@ -55,6 +55,22 @@ def test_only_this_machine_may_reach_a_service(url: str) -> None:
 )
 def test_these_are_of_this_machine(url: str) -> None:
     check_local(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "means_all"),
+    [
+        ("tcp://*:5555", True),
+        ("tcp://0.0.0.0:5555", True),
+        ("tcp://[::]:*", True),
+        ("tcp://192.0.2.1:5555", False),
+        ("tcp://[::1]:5555", False),
+        ("tcp://example.org:5555", False),
+        ("ipc:///tmp/x", False),
+    ],
+)
+def test_an_address_for_every_network_cannot_be_dialled(url: str, means_all: bool) -> None:
+    assert is_wildcard(url) is means_all
 
 
 def test_an_address_that_is_taken_is_refused(serving: ServedZmq) -> None:

@@ -1,8 +1,7 @@
 """When a run of a ladder ends: what --games and --until mean."""
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -57,16 +56,6 @@ def test_a_time_of_day_is_measured_by_the_wall_clock() -> None:
     limits = read_limits(None, "18:00", NOW, CLOCK)
     assert limits.seconds_left(NOW.timestamp() + 60, CLOCK) == 1740
     assert StopConditions(5).seconds_left(0, 0) is None
-
-
-@pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The local zone has summer time from 29 March, 2:00, to 25 October 2026, 3:00."""
-    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -132,12 +132,12 @@ def test_what_was_torn_at_the_end_is_cut_off_but_nothing_that_is_not_ours(tmp_pa
 @pytest.mark.slow
 def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/null")):
+    for path, kind in ((tmp_path / "pipe", "a named pipe"), (Path("/dev/null"), "a device")):
         with raises(RecorderError, "not-regular"):
             Recorder(path)
         assert path.exists()
         assert main_verify([str(path)]) == 2
-        assert "no regular file" in capsys.readouterr().err
+        assert f"it is {kind}, not a regular file" in capsys.readouterr().err
 
 
 @pytest.mark.slow

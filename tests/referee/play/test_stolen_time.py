@@ -2,15 +2,12 @@
 
 import os
 import re
-import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from ggp.protocol.records import MatchEnded
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.protocol.transports.pipe import SLOW_WRITE, Pipe
 from ggp.referee.ladder.bot_settings import apart
 from ggp.referee.play import stolen_time
 from ggp.referee.play.interference import InterferenceTable, Losses
@@ -195,57 +192,6 @@ def test_a_tally_counts_the_losses_of_each_bot() -> None:
     tally.add(facts)
     tally.add(replace(facts, number=1, key="aa-2", stolen=(0, 0)))
     assert tally.losses == (Losses(2, 0, 0, 2, 120), Losses(2, 1, 300, 0, 0))
-
-
-# -- writes that their reader makes slow
-
-
-@pytest.fixture
-def slow_pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float, bool], tuple[Pipe, int]]]:
-    """A pipe each write to which takes so many seconds, of processor time or not; and its other end."""
-    made: list[tuple[Pipe, int]] = []
-    spent = [0.0]
-
-    def make(seconds: float, busy: bool) -> tuple[Pipe, int]:
-        ours, stdin = os.pipe()
-        stdout, theirs = os.pipe()
-        write = os.write
-
-        def slow(descriptor: int, data: bytes) -> int:
-            if descriptor == stdin:
-                time.sleep(seconds)
-                spent[0] += seconds if busy else 0.0
-            return write(descriptor, data)
-
-        monkeypatch.setattr("ggp.protocol.transports.pipe.os.write", slow)
-        monkeypatch.setattr("ggp.protocol.transports.pipe.time.thread_time", lambda: spent[0])
-        made.append((Pipe(stdin, stdout), ours))
-        os.close(theirs)
-        return made[-1]
-
-    yield make
-    for transport, ours in made:
-        transport.close()
-        os.close(ours)
-
-
-def test_from_the_second_slow_write_on_the_reader_pays(slow_pipe: Callable[[float, bool], tuple[Pipe, int]]) -> None:
-    transport, ours = slow_pipe(2 * SLOW_WRITE, True)
-    costs = []
-    for _ in range(3):
-        run_blocking(transport.write(b"genmove b\n"))
-        costs.append(transport.take_reader_cost())
-    assert costs == pytest.approx([0.0, 4 * SLOW_WRITE, 4 * SLOW_WRITE])
-    assert os.read(ours, 1000) == b"genmove b\n" * 3, "it is sent whole, whatever is measured"
-
-
-def test_a_referee_that_waits_for_its_core_is_not_the_reader(
-    slow_pipe: Callable[[float, bool], tuple[Pipe, int]],
-) -> None:
-    transport, _ = slow_pipe(2 * SLOW_WRITE, False)
-    for _ in range(3):
-        run_blocking(transport.write(b"genmove b\n"))
-        assert transport.take_reader_cost() == 0.0
 
 
 # -- two strict bots on different cores
