@@ -224,7 +224,7 @@ def test_a_registry_that_is_gone_is_a_line_in_the_log(tmp_path: Path, how: str, 
     for _ in range(2):
         admission.changed()
     (line,) = lines
-    assert "keys problem" in line and str(path) in line and "the keys of before are in force" in line
+    assert "keys word=problem" in line and str(path) in line and "the keys of before are in force" in line
     assert isinstance(admission._registry.find(A), KeyEntry)
 
 
