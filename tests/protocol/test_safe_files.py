@@ -16,6 +16,7 @@ import pytest
 from ggp.protocol.safe_files import (
     create_file,
     is_private_folder,
+    move_descriptor,
     open_folder,
     open_new,
     open_to_append,
@@ -332,3 +333,15 @@ def test_a_pipe_with_a_name_and_an_open_file_are_written_as_they_are(tmp_path: P
     os.close(here)
     with pytest.raises(IsADirectoryError):
         replace_file(tmp_path, b"")
+
+
+def test_a_descriptor_is_moved_to_another_file(tmp_path: Path) -> None:
+    old = os.open(tmp_path / "old", os.O_CREAT | os.O_WRONLY)
+    new = os.open(tmp_path / "new", os.O_CREAT | os.O_WRONLY)
+    move_descriptor(new, old)
+    os.write(old, b"moved")
+    assert ((tmp_path / "old").read_bytes(), (tmp_path / "new").read_bytes()) == (b"", b"moved")
+    assert not os.get_inheritable(old)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(new)
+    os.close(old)

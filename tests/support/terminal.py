@@ -158,12 +158,15 @@ def shown_on_terminal(
 
 _TOKEN = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|([\r\n\b\a])|([^\x1b\r\n])", re.DOTALL)
 
+_BEGUN = re.compile(r"\x1b(\[[?\d;]*)?")
+
 
 class TerminalScreen:
     """Rows of cells and a cursor; `write` takes text with control sequences."""
 
     def __init__(self, width: int, height: int) -> None:
         self.cursor_shown = True
+        self._cut = ""
         self._row = self._column = 0
         self.resize(width, height)
         self._cells = [[" "] * width for _ in range(height)]
@@ -183,9 +186,12 @@ class TerminalScreen:
 
     def write(self, text: str) -> None:
         """As a terminal would; AssertionError for what this one does not know."""
-        at = 0
+        at, text, self._cut = 0, self._cut + text, ""
         while at < len(text):
             token = _TOKEN.match(text, at)
+            if token is None and _BEGUN.fullmatch(text, at):  # the rest comes with what is read next
+                self._cut = text[at:]
+                return
             assert token is not None, f"unknown control sequence {text[at : at + 20]!r}"
             at = token.end()
             parameters, final, control, character = token.groups()

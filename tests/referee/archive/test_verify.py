@@ -109,7 +109,7 @@ def test_a_correct_other_engine(file: Path, capsys: Capture) -> None:
     ("fault", "said"),
     [
         ("dies", "the other engine fails at `ggp-play"),
-        ("hangs", "the other engine fails at `ggp-play"),
+        ("hangs", "the other engine hangs at `ggp-play"),
         ("lies", "legal for the engine only: "),
     ],
 )

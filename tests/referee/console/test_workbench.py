@@ -149,9 +149,9 @@ def test_bots_side_by_side(tiny: str) -> None:
         .startswith("tiny (white): B2  25.0 %, +1.5, depth 4, 9 playouts, pv A1 A1")
     )
     hint = typed(console, ":hint tiny")[0].split("\n")
-    assert hint[0].startswith("tiny: B2, ") and hint[1] == "winrate: 0.25"
+    assert hint[0].startswith("tiny: B2, ") and hint[1] == "win rate: 25.0 %"
     assert typed(console, ":answer tiny")[0].split("\n")[1] == "ply 2 of 2: white B2"
-    assert typed(console, ":moves 2")[0].split("\n")[1] == "winrate: 0.25"
+    assert typed(console, ":moves 2")[0].split("\n")[1] == "win rate: 25.0 %"
     with raises(OwnFailed, "illegal-move"):
         typed(console, ":answer odd")
     assert typed(console, ":moves") == ["1 A1  [2 B2]"]
