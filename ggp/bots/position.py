@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ggp.bots.clock import BotClock
-from ggp.engines.game import Options, Playouts, Policy, Scene, Score, Search, State
+from ggp.engines.game import Game, Options, Playouts, Policy, Scene, Score, Search, State
 from ggp.engines.history import GameHistory
 
 
@@ -80,6 +80,8 @@ class Position:
 
     def distinct_moves(self) -> list[str]:
         """Return the legal moves without those that lead to the same position as an earlier one."""
+        if type(self._game).effect is Game.effect:
+            return self._state.legal_moves()  # no two moves of this game are alike
         first: dict[Hashable, str] = {}
         for move in self._state.legal_moves():
             first.setdefault(self._game.effect(move), move)
