@@ -58,10 +58,10 @@ def open_store(file: Path) -> Store:
     return Store.open(f"sqlite:///{file.with_suffix('.db')}")
 
 
-def results(file: Path) -> dict[str, tuple[str, int, str, str, int]]:
+def results(file: Path, pool: str | None = None) -> dict[str, tuple[str, int, str, str, int]]:
     """Every stored match by its key: result, winner, how it ended, whose fault, plies. Times are left out."""
     with open_store(file) as store:
-        return {row.key: (row.result, row.winner, row.termination, row.culprit, row.plies) for row in store.games()}
+        return {row.key: (row.result, row.winner, row.termination, row.culprit, row.plies) for row in store.games(pool)}
 
 
 def elos(file: Path, pool: str = "main") -> dict[str, float]:
