@@ -15,7 +15,7 @@ GAMES ?=
 ARGS ?=
 JOBS ?= $(shell nproc)
 BIN := .venv/bin
-SOURCES := ggp tests docs/*.py setup_step.py
+SOURCES := ggp protocol engines referee bots tests docs/*.py setup_step.py
 LADDER := games/play.toml
 
 # Another environment's settings must not reach into ours.
@@ -102,7 +102,7 @@ wheels: ## build dist/: an sdist, and wheels by python3.11 and python3.12 (or PY
 
 clean: ## remove .venv, the built core and all caches (never games/)
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
-	@find ggp tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find ggp protocol engines referee bots tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 NATIVE = $(MAKE) -f tests/native/Makefile CXX="$(or $(compiler),$(error $(missing_compiler)))" PYTHON=$(PYTHON)
 
@@ -124,7 +124,7 @@ CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
 SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.ready)" ]
 SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
 READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
-    && [ -z "$$(find pyproject.toml CMakeLists.txt ggp/engines/core $(wildcard ggp/*/*.c ggp/*/*/*.c ggp/*/*/*.h) -newer .venv/.ready -print -quit)" ] \
+    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core $(wildcard protocol/*.c */*/*.c */*/*.h) -newer .venv/.ready -print -quit)" ] \
     && [ -n "$$(find .venv -path '*/ggp/engines/_core*.so' -print -quit)" ] \
     && [ -n "$$(find .venv -path '*/ggp/referee/sandbox/guard' -print -quit)" ]
 WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null

@@ -19,11 +19,12 @@ import pytest
 import setup_step
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = "ggp"
-FOLDERS = (PACKAGE, "tests", "docs", ".ci")
+PACKAGES = ("protocol", "engines", "referee", "bots")
+FOLDERS = ("ggp", *PACKAGES, "tests", "docs", ".ci")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file())
 PYTHONS = [path for path in FILES if path.suffix == ".py"]
+PRODUCT = [path for path in PYTHONS if path.relative_to(ROOT).parts[0] in PACKAGES]
 SOURCES = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".c", ".sh"}]
 PROSE = [path for path in FILES if path.suffix in {".md", ".txt", ".tst", ".json", ".pyi"} or path.name == "run"]
 FRONT = [
@@ -36,6 +37,29 @@ FRONT = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
+
+
+def test_the_top_level_is_what_a_newcomer_is_told() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False).stdout
+    top = {name.partition("/")[0] for name in listed.splitlines()} or {path.name for path in ROOT.iterdir()}
+    assert top >= {"pyproject.toml", "README.md", *PACKAGES, "tests", "docs"}
+    folders = {name for name in top if (ROOT / name).is_dir() and not name.startswith(".")}
+    assert folders - {"build", "dist", "games"} == {*PACKAGES, "tests", "docs", "ggp"}
+
+
+def test_the_import_names_are_links_to_the_folders() -> None:
+    assert {path.name for path in (ROOT / "ggp").iterdir()} - {"__pycache__"} == {"__init__.py", "py.typed", *PACKAGES}
+    for name in PACKAGES:
+        assert (ROOT / "ggp" / name).readlink() == Path("..", name)
+
+
+def test_every_tool_sees_each_module_once() -> None:
+    linted = _run([str(Path(sys.executable).with_name("ruff")), "check", "--show-files"]).stdout.split()
+    assert len(linted) == len({Path(name).resolve() for name in linted})
+    assert {*map(str, PRODUCT)} <= {*linted}
+    checked = _run([sys.executable, "-m", "mypy", "-v", "--no-incremental", "-p", "ggp.protocol.drawing"])
+    parsed = re.findall(r"Parsing (\S*/protocol/drawing/\S+)", checked.stderr)
+    assert parsed and len(parsed) == len({Path(name).resolve() for name in parsed})
 
 
 def test_import_contracts_hold() -> None:
@@ -83,14 +107,12 @@ def test_packaging_states_its_ranges() -> None:
     for extra in project["optional-dependencies"].values():
         for requirement in extra:
             assert re.fullmatch(r"[a-z._-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
-    assert PROJECT["tool"]["scikit-build"]["wheel"]["packages"] == [PACKAGE]
 
 
 def test_every_dependency_earns_its_place() -> None:
     imported = {
         match.group(1)
-        for path in PYTHONS
-        if path.relative_to(ROOT).parts[0] == PACKAGE
+        for path in PRODUCT
         for match in re.finditer(r"^\s*(?:import|from) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     module_of = {"pyzmq": "zmq", "prompt-toolkit": "prompt_toolkit"}
@@ -149,7 +171,7 @@ def test_ci_runs_what_the_readme_names() -> None:
 def fresh(tmp_path: Path) -> Path:
     """A checkout as `make setup` first meets it, in a folder with a blank in its name."""
     fresh = tmp_path / "fresh clone"
-    (fresh / "ggp" / "engines" / "core").mkdir(parents=True)
+    (fresh / "engines" / "core").mkdir(parents=True)
     for name in ("Makefile", "setup_step.py", "pyproject.toml", "CMakeLists.txt"):
         shutil.copy(ROOT / name, fresh / name)
     return fresh
@@ -294,7 +316,7 @@ def test_the_wheel_holds_the_packages_only(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     (wheel,) = tmp_path.glob("general_game_protocol-*.whl")
     names = ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {PACKAGE}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"ggp"}
     assert any(re.fullmatch(r"ggp/engines/_core.*\.so", name) for name in names)
     assert not [name for name in names if name.endswith((".hpp", ".cpp", ".o"))]
     assert any(name.endswith("LICENSE") for name in names)
@@ -306,7 +328,7 @@ def _fresh_copy(folder: Path) -> Path:
     made = shutil.ignore_patterns("__pycache__", "*.so", ".*_cache")
     for name in (*FOLDERS, *FRONT):
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name, ignore=made)
+            shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=made)
         else:
             shutil.copy(ROOT / name, copy / name)
     return copy
@@ -333,8 +355,7 @@ def _run(
 def test_what_is_to_be_installed_can_be() -> None:
     """The package is on no index, so its extras are no remedy for a user of a wheel."""
     named = re.compile(r"general-game-protocol\[|pip install '?\"?\.\[")
-    messages = [path for path in PYTHONS if path.relative_to(ROOT).parts[0] == PACKAGE]
-    assert [path for path in messages if named.search(path.read_text(encoding="utf-8"))] == []
+    assert [path for path in PRODUCT if named.search(path.read_text(encoding="utf-8"))] == []
     assert [
         path for path in PROSE if path.suffix == ".md" and "general-game-protocol[" in path.read_text(encoding="utf-8")
     ] == []

@@ -1,7 +1,7 @@
 """A bot for a ladder: OpenSpiel's tree search in C++ (`pyspiel.MCTSBot`) at our own go, with a time for each move.
 
 It has no limit of time itself. So each search gets as many simulations as the ones before it say that the time allows,
-of processor time: other work of the machine takes nothing from it. `ggp/bots/openspiel.toml` has it meet `mcts`.
+of processor time: other work of the machine takes nothing from it. `bots/openspiel.toml` has it meet `mcts`.
 
 OpenSpiel's rules are Tromp-Taylor, as ours, but a board that comes back ends its games in a draw. Where ours forbids
 the move, the next best one that is legal is played.

@@ -13,7 +13,7 @@ from ggp.engines.registry import Registry
 from ggp.referee.ladder.config import read_ladder
 from tests.support import ROOT
 
-LADDER = read_ladder(ROOT / "ggp" / "bots" / "anchors.toml")
+LADDER = read_ladder(ROOT / "bots" / "anchors.toml")
 GAMES = 2 * (LADDER.format.pairs or 0)  # of each two
 BOTS = [bot.name for bot in LADDER.bots]
 PAGE = (ROOT / "docs" / "reference" / "anchors.md").read_text(encoding="utf-8")
@@ -22,15 +22,15 @@ SECTIONS = [section for section in PAGE.split("\n## ") if "| bot |" in section]
 
 @pytest.mark.needs("gnugo")
 def test_the_file_against_gnu_go_has_mcts_meet_both() -> None:
-    outside = read_ladder(ROOT / "ggp" / "bots" / "gnugo.toml")
+    outside = read_ladder(ROOT / "bots" / "gnugo.toml")
     assert [bot.name for bot in outside.bots] == ["mcts", "gnugo-1", "gnugo-10"]
-    assert [pool.name for pool in outside.pools] == ["go9", "go13"] and "ggp ladder run ggp/bots/gnugo.toml" in PAGE
+    assert [pool.name for pool in outside.pools] == ["go9", "go13"] and "ggp ladder run bots/gnugo.toml" in PAGE
 
 
 def test_the_file_against_openspiel_has_mcts_meet_its_search() -> None:
-    outside = read_ladder(ROOT / "ggp" / "bots" / "openspiel.toml")
+    outside = read_ladder(ROOT / "bots" / "openspiel.toml")
     assert [bot.name for bot in outside.bots] == ["mcts", "openspiel"]
-    assert 2 * (outside.format.pairs or 0) == 200 and "ggp ladder run ggp/bots/openspiel.toml" in PAGE
+    assert 2 * (outside.format.pairs or 0) == 200 and "ggp ladder run bots/openspiel.toml" in PAGE
 
 
 @pytest.mark.needs("pyspiel")

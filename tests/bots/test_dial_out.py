@@ -14,7 +14,7 @@ from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from tests.support import ROOT
 from tests.support.lobby_socket import SmallLobby
 
-EXAMPLE = ROOT / "ggp" / "bots" / "examples" / "dialling_bot.py"
+EXAMPLE = ROOT / "bots" / "examples" / "dialling_bot.py"
 SCRIPT = """
 from ggp.bots.sdk import run
 run(lambda position: position.legal_moves()[0], name="first", games=("yugo",))

@@ -26,8 +26,8 @@ FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.fixture
 def workdir(tmp_path: Path) -> Path:
     """A folder from which the project's files are where they are in a checkout, with the pages' scripts saved."""
-    (tmp_path / "ggp").symlink_to(ROOT / "ggp")
-    (tmp_path / "first_bot.py").symlink_to(ROOT / "ggp/bots/examples/first_bot.py")
+    (tmp_path / "bots").symlink_to(ROOT / "bots")
+    (tmp_path / "first_bot.py").symlink_to(ROOT / "bots/examples/first_bot.py")
     for page in (TUTORIAL, ENGINE):
         for text in blocks(page, "python"):
             name = re.match(r"# (\w+\.py)\n", text)
@@ -73,7 +73,7 @@ def test_the_better_bot_of_the_tutorial_is_better(workdir: Path) -> None:
 def test_the_engine_page_runs_from_top_to_bottom(workdir: Path) -> None:
     (service,) = [line for line in lines(ENGINE) if "connect4.py tcp://" in line]
     others = [line for line in lines(ENGINE) if line != service and "my_game" not in line]  # test_starter has those
-    words = shlex.split(service.replace(":5555", ":*").replace("ggp/engines/", f"{ROOT}/ggp/engines/"))
+    words = shlex.split(service.replace(":5555", ":*").replace("engines/", f"{ROOT}/engines/"))
     with RawPeer([sys.executable, *words[1:]]) as peer:
         peer.wait_for(lambda: b"\n" in peer.stderr)
         address = peer.stderr.decode().split()[-1]

@@ -11,7 +11,7 @@ from tests.support.raw_peer import RawPeer, play_game
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = ROOT / "ggp" / "bots" / "examples"
+EXAMPLES = ROOT / "bots" / "examples"
 PYTHON = [sys.executable, str(EXAMPLES / "first_bot.py")]
 BUILTIN = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 

@@ -24,7 +24,7 @@ from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import PYTHON, ggp
 
-CONNECT4 = f"{PYTHON} {quote(str(ROOT))}/ggp/engines/examples/connect4.py"
+CONNECT4 = f"{PYTHON} {quote(str(ROOT))}/engines/examples/connect4.py"
 OURS = f"{PYTHON} -P -m ggp.engines"
 pytestmark = pytest.mark.slow
 
@@ -187,7 +187,7 @@ for line in sys.stdin:
         ("no-such-engine", "there is no such program"),
         ("'", "is no command line"),
         ("true", "does not answer as an engine"),
-        (f"{PYTHON} {quote(str(ROOT))}/ggp/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
+        (f"{PYTHON} {quote(str(ROOT))}/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
         ("tcp://127.0.0.1:99999", "a port is 1..65535"),
     ],
 )
@@ -290,7 +290,7 @@ def test_a_bot_in_a_sandbox_may_read_the_engine_that_it_starts(tmp_path: Path) -
     """The engine lies in a folder that is neither the project's nor the current one."""
     engine = tmp_path / "another folder" / "connect4.py"
     engine.parent.mkdir()
-    engine.write_bytes((ROOT / "ggp/engines/examples/connect4.py").read_bytes())
+    engine.write_bytes((ROOT / "engines/examples/connect4.py").read_bytes())
     record = tmp_path / "r.jsonl"
     ran = ggp(
         *("match", "--engine", shlex.join([sys.executable, str(engine)]), "connect4,width=4,height=4"),

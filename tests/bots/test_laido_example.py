@@ -15,7 +15,7 @@ from tests.support.cli import ggp
 from tests.support.raw_peer import RawPeer, play_game
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
-EXAMPLE = ROOT / "ggp" / "bots" / "examples" / "laido_bot.c"
+EXAMPLE = ROOT / "bots" / "examples" / "laido_bot.c"
 RANDOM = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 WORDS = ("pass", "swap-sides", "dead:", "button", "resign", "A", "4", "I3", "A0", "Z9", "A-1", "A99", "A001", "²4")

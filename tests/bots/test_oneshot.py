@@ -23,7 +23,7 @@ from tests.support.raw_peer import RawPeer, play_game
 from tests.system.test_languages import members
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
-EXAMPLE = ["sh", str(ROOT / "ggp/bots/examples/one_move.sh")]
+EXAMPLE = ["sh", str(ROOT / "bots/examples/one_move.sh")]
 RANDOM = [sys.executable, "-m", "ggp.bots", "random", "seed=1"]
 
 

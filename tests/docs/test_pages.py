@@ -136,7 +136,7 @@ def test_the_readme_names_the_two_commands() -> None:
 
 def test_make_targets_exist() -> None:
     """In our Makefile, or in that of a new bot's folder."""
-    made = [ROOT / "Makefile", ROOT / "ggp" / "referee" / "starter" / "templates" / "bot.mk"]
+    made = [ROOT / "Makefile", ROOT / "referee" / "starter" / "templates" / "bot.mk"]
     targets = " ".join(
         " ".join(re.findall(r"^\.PHONY: (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)) for file in made
     )
@@ -208,7 +208,7 @@ def workdir(tmp_path: Path) -> Path:
     for block in BLOCKS:
         if name := re.match(r"# (\w+\.(?:py|tst))", block.text):
             (tmp_path / name.group(1)).write_text(block.text, encoding="utf-8")
-    shutil.copy(ROOT / "ggp" / "bots" / "examples" / "first_bot.py", tmp_path)  # as the first tutorial says
+    shutil.copy(ROOT / "bots" / "examples" / "first_bot.py", tmp_path)  # as the first tutorial says
     return tmp_path
 
 
@@ -235,7 +235,8 @@ def test_commands_do_what_the_page_says(chain: list[Block], workdir: Path, reade
     Blocks without a claim play fewer and quicker games.
     """
     if "project's folder" in chain[0].page.read_text(encoding="utf-8"):
-        (workdir / "ggp").symlink_to(ROOT / "ggp")
+        for name in ("bots", "engines"):
+            (workdir / name).symlink_to(ROOT / name)
     lines, patience = 0, 0.0
     for block, after in zip(chain, [*chain[1:], None], strict=True):
         claim = after if after and after.is_claim else None

@@ -11,7 +11,10 @@ import pytest
 from tests.support import ROOT
 
 SUFFIXES = {".py", ".md", ".hpp", ".cpp", ".c", ".h"}
-SOURCES = [*ROOT.glob("*.md"), *(path for folder in ("ggp", "docs") for path in (ROOT / folder).rglob("*"))]
+SOURCES = [
+    *ROOT.glob("*.md"),
+    *(path for folder in ("protocol", "engines", "referee", "bots", "docs") for path in (ROOT / folder).rglob("*")),
+]
 TEXT = "\n".join(
     text
     for path in sorted(SOURCES)

@@ -18,7 +18,7 @@ from tests.support.codes import raises
 from tests.support.memory_session import MemorySession
 from tests.support.raw_peer import RawPeer
 
-EXAMPLE = ROOT / "ggp" / "engines" / "examples" / "hexapawn.py"
+EXAMPLE = ROOT / "engines" / "examples" / "hexapawn.py"
 TOO_DEEP = "x = " + "(" * 300 + ")" * 300
 GAME = """
 from dataclasses import dataclass

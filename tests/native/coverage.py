@@ -8,7 +8,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-CORE = Path("ggp/engines/core")
+CORE = Path("engines/core")
 BRACES = ("}", "};")  # where gcov books the clean-up after exceptions that only a lack of memory raises
 
 

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <string>
 
-#include "ggp/engines/core/fast_path.hpp"
+#include "engines/core/fast_path.hpp"
 #include "position.hpp"
 
 namespace ggp::native {

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "ggp/engines/core/laido.hpp"
+#include "engines/core/laido.hpp"
 #include "proofs.hpp"
 #include "rule_cases.hpp"
 #include "subjects/laido.hpp"

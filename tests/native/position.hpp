@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ggp/engines/core/game_state.hpp"
+#include "engines/core/game_state.hpp"
 #include "proof.hpp"
 
 namespace ggp::native {

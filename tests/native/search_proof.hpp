@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "ggp/engines/core/search.hpp"
+#include "engines/core/search.hpp"
 #include "position.hpp"
 
 namespace ggp::native {

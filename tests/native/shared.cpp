@@ -2,12 +2,12 @@
 #include <cmath>
 #include <set>
 
-#include "ggp/engines/core/best_child.hpp"
-#include "ggp/engines/core/decimal.hpp"
-#include "ggp/engines/core/hexagon.hpp"
-#include "ggp/engines/core/history.hpp"
-#include "ggp/engines/core/rng.hpp"
-#include "ggp/engines/core/square.hpp"
+#include "engines/core/best_child.hpp"
+#include "engines/core/decimal.hpp"
+#include "engines/core/hexagon.hpp"
+#include "engines/core/history.hpp"
+#include "engines/core/rng.hpp"
+#include "engines/core/square.hpp"
 #include "proofs.hpp"
 
 namespace ggp::native {

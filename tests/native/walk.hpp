@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ggp/engines/core/playouts.hpp"
+#include "engines/core/playouts.hpp"
 #include "fast_path_proof.hpp"
 #include "position.hpp"
 #include "search_proof.hpp"

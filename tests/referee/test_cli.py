@@ -95,7 +95,7 @@ def test_a_bot_is_read(text: str, name: str, argv: list[str]) -> None:
         ("ggp bot greedy:playouts=50", "greedy"),
         ("ggp bot mcts playouts=50", "mcts"),
         ("/usr/bin/ggp bot random", "random"),
-        ("ggp bot oneshot -- sh ggp/bots/examples/one_move.sh", "one_move"),
+        ("ggp bot oneshot -- sh bots/examples/one_move.sh", "one_move"),
         ("ggp bot uci nodes=50 --option Hash=16 -- /usr/games/stockfish", "stockfish"),
         ("ggp tap -- ./my_bot.py --fast", "my_bot"),
         ("ggp tap -o x.log gnugo --mode gtp", "gnugo"),

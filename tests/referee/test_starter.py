@@ -128,11 +128,11 @@ def test_a_new_engine_is_built_passes_every_step_plays_and_takes_new_rules(langu
 
 def test_the_examples_are_built_as_their_heads_say() -> None:
     for language in BOTS.values():
-        head = (ROOT / "ggp" / "bots" / "examples" / language.example).read_text(encoding="utf-8")[:900]
+        head = (ROOT / "bots" / "examples" / language.example).read_text(encoding="utf-8")[:900]
         assert language.build.split(" && ")[0].split(" ")[0] in head
         assert re.search(
             r"[Ll]egal ?[Bb]ot in " + re.escape(language.title),
-            (ROOT / "ggp/bots/examples" / language.example).read_text(encoding="utf-8"),
+            (ROOT / "bots/examples" / language.example).read_text(encoding="utf-8"),
         )
 
 

@@ -68,7 +68,7 @@ def test_ours_have_no_deviation(arguments: list[str]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("words", [["greedy"], ["first_bot.py"]])
 def test_the_other_bots_have_none_either(words: list[str]) -> None:
-    path = ROOT / "ggp/bots/examples" / words[0]
+    path = ROOT / "bots/examples" / words[0]
     command = [sys.executable, str(path)] if path.suffix == ".py" else [sys.executable, "-m", "ggp.bots", *words]
     ran = ggp("check", "--json", "--timeout", "60", "--", *command, seconds=600)
     assert (failed(ran), ran.status) == ({}, 0)
@@ -82,7 +82,7 @@ def test_the_example_engine_has_none(tmp_path: Path) -> None:
 
 def _hexapawn(folder: Path) -> str:
     target = str(folder / "hexapawn")
-    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "ggp/engines/examples/hexapawn.c")], check=True)
+    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
     return target
 
 

@@ -17,7 +17,7 @@ from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.lobby_socket import SmallLobby
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("zmq.h")]
-SOURCE = ROOT / "ggp" / "bots" / "examples" / "dialling_bot.c"
+SOURCE = ROOT / "bots" / "examples" / "dialling_bot.c"
 FLAGS = ("-std=c11", "-pedantic", "-O2", "-Wall", "-Wextra", "-Werror")
 MINE, SERVER = new_pair(), new_pair()
 KEYS = {"GGP_PUBLIC": MINE.public, "GGP_SECRET": MINE.secret, "GGP_SERVER": SERVER.public}

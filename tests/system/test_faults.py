@@ -281,7 +281,7 @@ for line in sys.stdin.buffer:
 
 def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
     whole = f"{PYTHON} -P -m ggp.engines"
-    bot = f"{PYTHON} {quote(str(ROOT))}/ggp/bots/examples/legal_bot.py {whole}"
+    bot = f"{PYTHON} {quote(str(ROOT))}/bots/examples/legal_bot.py {whole}"
     setup = make_setup("yugo,size=3", f"one={bot}", f"two={bot}")
     came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
     assert [(match.result, match.termination, match.culprit) for match in came.played] == [

@@ -19,8 +19,8 @@ from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.raw_peer import PATIENCE, RawPeer
 
-CONNECT4 = [sys.executable, str(ROOT / "ggp/engines/examples/connect4.py")]
-LEGAL_BOT = [sys.executable, str(ROOT / "ggp/bots/examples/legal_bot.py")]
+CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
+LEGAL_BOT = [sys.executable, str(ROOT / "bots/examples/legal_bot.py")]
 Ask = Callable[[str], str]
 
 
@@ -29,7 +29,7 @@ def hexapawn(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The compiled engine; it must not draw a single warning."""
     target = str(tmp_path_factory.mktemp("engine") / "hexapawn")
     flags = ["-std=c11", "-pedantic", "-O2", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["cc", *flags, "-o", target, str(ROOT / "ggp/engines/examples/hexapawn.c")], check=True)
+    subprocess.run(["cc", *flags, "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
     return target
 
 

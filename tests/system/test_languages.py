@@ -29,7 +29,7 @@ from tests.support.series import AtTable, make_setup
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = ROOT / "ggp" / "bots" / "examples"
+EXAMPLES = ROOT / "bots" / "examples"
 PAGE = ROOT / "docs" / "how-to" / "write-a-bot-in-any-language.md"
 LANGUAGES = {
     "C": "legal_bot.c",
@@ -69,7 +69,7 @@ def head(file: str) -> dict[str, str]:
 def made(language: str, folder: Path) -> list[str]:
     """Build the bot as its head says in a folder where the project lies; how to start it there, without its engine."""
     lines = head(LANGUAGES[language])
-    (folder / "ggp").symlink_to(ROOT / "ggp")
+    (folder / "bots").symlink_to(ROOT / "bots")
     if "build" in lines:
         kept = {"GOCACHE": str(folder / "cache"), "GOFLAGS": "", "GOPATH": str(folder / "go")}
         subprocess.run(["sh", "-c", lines["build"]], cwd=folder, env={**os.environ, **kept}, check=True)
@@ -82,7 +82,7 @@ def made(language: str, folder: Path) -> list[str]:
 def hexapawn(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An engine that starts in a millisecond."""
     target = str(tmp_path_factory.mktemp("engine") / "hexapawn")
-    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "ggp/engines/examples/hexapawn.c")], check=True)
+    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
     return target
 
 

@@ -24,7 +24,7 @@ GAMES = int(os.environ.get("GGP_GAMES", "500"))
 LEVEL = "strict" if not this_machine().missing else "default"
 EACH_PROGRAM = -(-GAMES // 13 // 2) * 2
 GNUGO = "gnugo --mode gtp --level 1 --seed 7 --chinese-rules --capture-all-dead --positional-superko"
-ONESHOT = f"{PYTHON} -m ggp.bots oneshot -- sh {quote(str(ROOT / 'ggp/bots/examples/one_move.sh'))}"
+ONESHOT = f"{PYTHON} -m ggp.bots oneshot -- sh {quote(str(ROOT / 'bots/examples/one_move.sh'))}"
 SEEDED = [
     pytest.param("yugo,size=5", "mcts:playouts=40,seed=6", id="mcts"),
     pytest.param("go,size=7", GNUGO, id="gnugo", marks=pytest.mark.needs("gnugo")),

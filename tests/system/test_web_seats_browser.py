@@ -17,7 +17,7 @@ from tests.system.test_web_seats import Club
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 PATIENCE = 60_000  # ms
-CONNECT4 = [sys.executable, str(ROOT / "ggp/engines/examples/connect4.py")]
+CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
 PAIRS = [sys.executable, "-m", "tests.support.pairs_engine"]
 MORE = """
 [pool.pie]
@@ -98,7 +98,7 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
             urls.append(engine.stderr.decode().split()[-1])
         words = {
             "python": sys.executable,
-            "bot": ROOT / "ggp/bots/examples/legal_bot.py",
+            "bot": ROOT / "bots/examples/legal_bot.py",
             "program": " ".join(CONNECT4),
         }
         club = Club(tmp_path_factory.mktemp("club"), more=MORE.format(four=urls[0], pairs=urls[1], **words))

@@ -70,11 +70,9 @@ def test_a_wheel_has_the_packages_the_examples_and_no_sources_of_the_core(versio
     wheel = wheel_of(dist, version)
     assert "manylinux" in wheel.name
     names = ZipFile(wheel).namelist()
-    examples = [path for folder in ("bots", "engines") for path in (ROOT / "ggp" / folder / "examples").iterdir()]
-    wanted = {str(path.relative_to(ROOT)) for path in examples if path.is_file()}
-    wanted |= {
-        f"ggp/referee/starter/templates/{path.name}" for path in (ROOT / "ggp/referee/starter/templates").iterdir()
-    }
+    examples = [path for folder in ("bots", "engines") for path in (ROOT / folder / "examples").iterdir()]
+    wanted = {f"ggp/{path.relative_to(ROOT)}" for path in examples if path.is_file()}
+    wanted |= {f"ggp/referee/starter/templates/{path.name}" for path in (ROOT / "referee/starter/templates").iterdir()}
     assert wanted - {*names} == set()
     sources = [name for name in names if re.search(r"\.(c|cpp|h|hpp)$", name) and "/examples/" not in name]
     assert sources == []
@@ -139,5 +137,5 @@ def test_the_sdist_has_what_a_wheel_is_built_of(dist: Path) -> None:
     (archive,) = dist.glob("*.tar.gz")
     listed = subprocess.run(["tar", "-tzf", str(archive)], capture_output=True, encoding="utf-8", check=True).stdout
     names = {name.partition("/")[2] for name in listed.splitlines()}
-    assert {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "ggp/engines/core/bindings/bind.hpp"} <= names
+    assert {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "engines/core/bindings/bind.hpp"} <= names
     assert not [name for name in names if name.startswith((".venv", "build/", "dist/", ".ci"))]

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ggp/engines/core/go.hpp"
+#include "engines/core/go.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ggp/engines/core/laido.hpp"
+#include "engines/core/laido.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "ggp/engines/core/stigmergy.hpp"
+#include "engines/core/stigmergy.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

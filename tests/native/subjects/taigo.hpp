@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ggp/engines/core/taigo.hpp"
+#include "engines/core/taigo.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

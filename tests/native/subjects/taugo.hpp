@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ggp/engines/core/taugo.hpp"
+#include "engines/core/taugo.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

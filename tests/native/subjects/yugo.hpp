@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ggp/engines/core/yugo.hpp"
+#include "engines/core/yugo.hpp"
 #include "tests/native/walk.hpp"
 
 namespace ggp::native {

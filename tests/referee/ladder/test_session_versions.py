@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def copy_of_bots(folder: Path) -> Path:
     """The built-in bots as part of another copy of the package."""
-    shutil.copytree(ROOT / "ggp" / "bots", folder / "ggp" / "bots")
+    shutil.copytree(ROOT / "bots", folder / "ggp" / "bots")
     shutil.copy(ROOT / "ggp" / "__init__.py", folder / "ggp")
     return folder / "ggp" / "bots"
 

@@ -104,7 +104,7 @@ def test_what_cannot_be_drawn_is_said_and_the_next_picture_is_drawn(
 
 
 def test_each_game_has_its_engine() -> None:
-    own = read_engine(f"{PYTHON} {quote(str(ROOT / 'ggp/engines/examples/connect4.py'))}")
+    own = read_engine(f"{PYTHON} {quote(str(ROOT / 'engines/examples/connect4.py'))}")
     boards = BoardPool(read_engine(None), {"connect4": own}, processes=1)
     four, moves = started("connect4", width="4"), plies((("black", "D"), ("white", "D")))
     for _ in range(2):

@@ -1,0 +1,211 @@
+"""The bot that searches: a tree of playouts on the compiled core (engines/core/search.hpp), kept from move to move.
+
+Here is what a tree of one side's moves cannot say: bids, sides and dead stones; and for how long to think.
+A game without a compiled core is searched by ggp.bots.tree_search.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from ggp.bots.options import SEED, parse_options
+from ggp.bots.rng import BotRng
+from ggp.bots.sdk import Position, run
+from ggp.engines.game import IllegalMove, Option, Search, State
+from ggp.engines.scene import pieces_by_cell
+
+OPTIONS = (
+    Option("playouts", "int", "1000", "0..100000000"),  # a move; 0: as many as the time allows
+    Option("time", "int", "0", "0..3600000"),  # milliseconds a move at most; 0: what the clock allows
+    Option("threads", "int", "1", "1..64"),
+    Option("memory", "int", "64", "1..65536"),  # MB for the tree: when it is full it grows no more
+    SEED,
+    Option("resign", "enum", "on", "on,off"),
+)
+UNLIMITED = 1.0  # seconds a move if there is neither a number of playouts nor a clock
+HOPELESS = 0.02  # resign when no move wins more often than this
+ENOUGH = 100  # playouts, at least, before anything counts as hopeless
+LIVES = 40  # random games in which a group must live to be alive
+DEAD = 0.2  # it is dead when it outlives no larger share of them
+SWAP, KEEP = "swap-sides", "keep-sides"
+
+
+def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+    """Serve stdin with the options above. Raises OptionError."""
+    options = parse_options("mcts", OPTIONS, words)
+    threads, cores = int(options["threads"]), len(os.sched_getaffinity(0))
+    if threads > cores:
+        print(f"mcts: {threads} threads, but cores: {cores}; see the option threads", file=sys.stderr)
+    bot = Searcher(
+        BotRng(int(options["seed"])),
+        playouts=int(options["playouts"]),
+        milliseconds=int(options["time"]),
+        threads=threads,
+        megabytes=int(options["memory"]),
+        resigns=options["resign"] == "on",
+    )
+    run(bot.choose, name="mcts", analysis=True, seed=bot.begin_match, engine=engines, words=())
+
+
+class Look(NamedTuple):
+    """What a search found out about a position whose sides are not settled."""
+
+    black: float  # what Black may hope for when all keep their sides, from 0 to 1
+    visits: int
+    nodes: int
+
+
+class Searcher:
+    """Chooses moves, and keeps the tree of a game while its plies go on from those that were searched."""
+
+    def __init__(
+        self,
+        chance: BotRng,
+        *,
+        playouts: int = 1000,
+        milliseconds: int = 0,
+        threads: int = 1,
+        megabytes: int = 64,
+        resigns: bool = False,
+    ) -> None:
+        """playouts and milliseconds: for a move, 0: no such limit. megabytes: for the tree."""
+        self._chance = chance
+        self._playouts, self._milliseconds = playouts, milliseconds
+        self._threads, self._megabytes, self._resigns = threads, megabytes, resigns
+        self._search: Search | None = None
+        self._plies: list[tuple[int, str, str]] = []
+
+    def begin_match(self, seed: int) -> None:
+        """Forget all, and draw from here on what this seed and the bot's own make."""
+        self._search = None
+        self._chance.begin_match(seed)
+
+    def choose(self, position: Position) -> str:
+        """A legal move of any phase, or `resign`. The same chance, plies and playouts of one thread: the same move."""
+        if position.phase == "agree":
+            return self._agree(position)
+        if position.phase == "bid":
+            return self._bid(position)
+        if position.phase == "choose":
+            return self._choose_side(position)
+        return self._move(position)
+
+    def _move(self, position: Position) -> str:
+        search = self._follow(position)
+        search.run(self._playouts, self._seconds(position))
+        votes = search.votes()
+        move, _, won, proof = votes[0]
+        rate = worth(won, proof)
+        visits = sum(vote[1] for vote in votes)
+        line = search.line()
+        may_swap = SWAP in position.legal_moves()
+        if search.swap_follows:
+            rate = min(rate, 1 - rate)
+        elif may_swap and rate < 0.5:
+            move, rate, line = SWAP, 1 - rate, [SWAP]
+        position.analysis.update(winrate=round(rate, 4), visits=visits, pv=line, nodes=search.nodes)
+        if self._resigns and rate <= HOPELESS and visits >= ENOUGH and position.ply > 0:
+            return "resign"
+        return move
+
+    def _follow(self, position: Position) -> Search:
+        """The search at this position: the one at hand if the plies lead from there to here, else a new one."""
+        known, plies = len(self._plies), list(position.plies)
+        if self._search is not None and plies[:known] == self._plies:
+            with suppress(IllegalMove):  # of another game, or after a move was taken back: then it starts again, below
+                for _, _, move in plies[known:]:
+                    self._search.play(move)
+        if self._search is None or plies[:known] != self._plies or self._search.hash() != position.hash():
+            self._search = self._begin(position)
+        self._plies = plies
+        return self._search
+
+    def _begin(self, state: State) -> Search:
+        seed = self._chance.getrandbits(63)
+        search = state.search(seed, self._threads, self._megabytes)
+        if search is None:
+            from ggp.bots.tree_search import TreeSearch  # of games without a core only
+
+            search = TreeSearch(state, seed, self._megabytes)
+        return search
+
+    def _seconds(self, position: Position) -> float:
+        """How long to think; 0 if the number of playouts is the only limit."""
+        limits = [ms for ms in (self._milliseconds or None, position.budget) if ms is not None]
+        if limits:
+            return min(limits) / 1000
+        return 0.0 if self._playouts else UNLIMITED
+
+    def _bid(self, position: Position) -> str:
+        """The bid after which a search finds both sides as good as possible alike.
+
+        More komi never helps Black: so the range of bids is halved until one is left.
+        """
+        bids = sorted(position.legal_moves(), key=lambda bid: int(bid.removeprefix("bid:")))
+        seconds = self._seconds(position) / len(bids).bit_length()
+        looks: dict[str, Look] = {}
+        low, high = 0, len(bids)
+        while low < high:
+            bid = bids[(low + high) // 2]
+            after = position.copy()
+            after.play(bid)
+            looks[bid] = self._look(after, seconds)
+            low, high = ((low + high) // 2 + 1, high) if looks[bid].black > 0.5 else (low, (low + high) // 2)
+        best = min(looks, key=lambda bid: abs(looks[bid].black - 0.5))
+        rate = min(looks[best].black, 1 - looks[best].black)
+        visits, nodes = sum(look.visits for look in looks.values()), sum(look.nodes for look in looks.values())
+        position.analysis.update(winrate=round(rate, 4), visits=visits, pv=[best], nodes=nodes)
+        return best
+
+    def _choose_side(self, position: Position) -> str:
+        black, visits, nodes = self._look(position.copy(), self._seconds(position))
+        black_is_mine = position.colour == "black"
+        keeps = black > 0.5 if black_is_mine else black <= 0.5
+        move = KEEP if keeps else SWAP
+        position.analysis.update(winrate=round(max(black, 1 - black), 4), visits=visits, pv=[move], nodes=nodes)
+        return move
+
+    def _look(self, state: State, seconds: float) -> Look:
+        state.play(KEEP)
+        search = self._begin(state)
+        search.run(self._playouts, seconds)
+        votes = search.votes()
+        _, _, won, proof = votes[0]
+        black = worth(won, proof) if state.to_play == "black" else 1 - worth(won, proof)
+        return Look(black, sum(vote[1] for vote in votes), search.nodes)
+
+    def _agree(self, position: Position) -> str:
+        """The groups that do not outlive random games, as `dead:` and a stone of each."""
+        groups = position.groups()
+        if not groups:
+            return "dead:"
+        pieces = pieces_by_cell(position.scene())
+        lives = [0] * len(groups)
+        for _ in range(LIVES):
+            end = play_on(position, groups[0][0])
+            end.play_out(self._chance.getrandbits(63), "rollout")
+            left = pieces_by_cell(end.scene())
+            for index, group in enumerate(groups):
+                lives[index] += any(cell in left and left[cell]["colour"] == pieces[cell]["colour"] for cell in group)
+        dead = [group[0] for group, count in zip(groups, lives, strict=True) if count <= DEAD * LIVES]
+        position.analysis.update(pv=["dead:" + ",".join(dead)])
+        return "dead:" + ",".join(dead)
+
+
+def worth(won: float, proof: str) -> float:
+    """What a move is worth to who makes it, from 0 to 1: what is proven, else what was won so far."""
+    return {"win": 1.0, "loss": 0.0, "draw": 0.5}.get(proof, won)
+
+
+def play_on(position: Position, stone: str) -> State:
+    """The position when the sides disagree on the dead and play resumes: one list has that stone, the other has not."""
+    for first in ("dead:", f"dead:{stone}"):
+        state = position.copy()
+        state.play(first)
+        if state.phase == "agree":
+            state.play(f"dead:{stone}")
+        if state.phase != "over":
+            break  # else both lists were the same
+    return state
