@@ -60,7 +60,7 @@ test-failed: ## the tests that failed last, at most five, once more and one at a
 	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not long" --no-skips $(ARGS)
 
 coverage: setup ## hold the protocol package at full branch coverage by its own tests
-	@$(BIN)/python -m pytest tests/protocol tests/referee/play/test_record_file.py tests/engines/test_fast_path.py -n $(JOBS) \
+	@$(BIN)/python -m pytest tests/protocol tests/referee/match/test_record_file.py tests/engines/test_fast_path.py -n $(JOBS) \
 	    --cov=ggp.protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
 coverage-models: setup ## hold the models at full branch coverage by the walks and examples (minutes)
@@ -124,9 +124,9 @@ CHOSEN := $(if $(filter command environment,$(firstword $(origin PYTHON))),yes)
 SAME_PLACE = [ "$$($(BIN)/python -c '$(PREFIX)' 2>/dev/null)" = "$$(cat .venv/.ready)" ]
 SAME_PYTHON = $(if $(CHOSEN),[ "$$($(BIN)/python -c '$(VERSION)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(VERSION)' 2>/dev/null)" ],true)
 READY = [ -e .venv/.ready ] && $(SAME_PLACE) && $(SAME_PYTHON) \
-    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core $(wildcard protocol/*.c */*/*.c */*/*.h) -newer .venv/.ready -print -quit)" ] \
+    && [ -z "$$(find pyproject.toml CMakeLists.txt engines/core $(wildcard protocol/*.c protocol/*/*.c referee/*/*/*.[ch]) -newer .venv/.ready -print -quit)" ] \
     && [ -n "$$(find .venv -path '*/ggp/engines/_core*.so' -print -quit)" ] \
-    && [ -n "$$(find .venv -path '*/ggp/referee/sandbox/guard' -print -quit)" ]
+    && [ -n "$$(find .venv -path '*/ggp/referee/match/sandbox/guard' -print -quit)" ]
 WORTH_KEEPING = { [ ! -e .venv/.ready ] || $(SAME_PLACE); } && $(SAME_PYTHON) && $(BIN)/python -c 'import pip' 2>/dev/null
 
 # The first thing that is missing, in one line; empty when all is there. Looked at before anything is made.

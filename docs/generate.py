@@ -18,14 +18,14 @@ from docs.pictures import examples_of, picture, screenshot, with_pictures
 from ggp.engines.game import Game
 from ggp.protocol.commands import Who, commands_of, level
 from ggp.protocol.conformance import RULES, Check, Demand, catalogue
+from ggp.referee.cli.keys import keys
+from ggp.referee.cli.openings import openings
 from ggp.referee.ladder.config import TABLES
 from ggp.referee.ladder.example import example
+from ggp.referee.ladder.store.schema import metadata
 from ggp.referee.ladder.toml_file import keys_of
-from ggp.referee.lobby.config import LOBBY_TABLES
-from ggp.referee.lobby.config import example as lobby_example
-from ggp.referee.lobby.keys_command import keys
-from ggp.referee.openings_command import openings
-from ggp.referee.store.schema import metadata
+from ggp.referee.server.lobby.config import LOBBY_TABLES
+from ggp.referee.server.lobby.config import example as lobby_example
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -185,7 +185,7 @@ def compliance_page() -> str:
 
 def command_line_page() -> str:
     """`ggp --help` and the help of every sub-command, as they are printed."""
-    parts = ["# The command line\n", f"## `ggp`\n\n```text\n{_help('ggp.referee.cli:main')}```\n"]
+    parts = ["# The command line\n", f"## `ggp`\n\n```text\n{_help('ggp.referee.cli.main:main')}```\n"]
     for name, value in PROJECT["entry-points"]["ggp.commands"].items():
         parts.append(f"## `ggp {name}`\n\n```text\n{_help(value)}```\n")
         if name == "ladder":

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ggp.protocol.entry_points import version
-from ggp.referee.archive.places import open_matches
+from ggp.referee.tools.archive.places import open_matches
 
 PAGE = Path(__file__).parent / "reference" / "openspiel-games.md"
-GGP = (sys.executable, "-P", "-c", "from ggp.referee.cli import main; raise SystemExit(main())")
+GGP = (sys.executable, "-P", "-c", "from ggp.referee.cli.main import main; raise SystemExit(main())")
 ENGINE = (sys.executable, "-P", "-m", "ggp.engines", "openspiel")
 GAMES = 20
 HEAD = """\

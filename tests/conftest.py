@@ -29,7 +29,7 @@ from tests.support.cli import end_all
 from tests.support.zmq_service import SERVICE, Connect, ServedZmq
 
 if TYPE_CHECKING:
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
     from tests.support.postgres import PostgresServer
 
 # A machine that stands still for a second is no fault of the code under test.
@@ -111,7 +111,7 @@ def image_builder() -> str:
 
 
 def _may_be_strict() -> bool:
-    from ggp.referee.sandbox.machine import this_machine
+    from ggp.referee.match.sandbox.machine import this_machine
 
     return not this_machine().missing
 
@@ -277,7 +277,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def store(url: str) -> Iterator["Store"]:
     """An empty store."""
-    from ggp.referee.store.store import Store  # what most tests need not load
+    from ggp.referee.ladder.store.store import Store  # what most tests need not load
 
     with Store.open(url, create=True) as opened:
         yield opened

@@ -34,7 +34,7 @@ class CheckVerdict(StrEnum):
 
 class Check(NamedTuple):
     """One numbered step. With `sent`, an exchange: what comes back must match the regular expression `expected` as a
-    whole. Without, `script` names the sequence of questions that judges it (ggp.referee.check knows how).
+    whole. Without, `script` names the sequence of questions that judges it (ggp.referee.tools.check knows how).
 
     `setup` is one command line that is sent first and must succeed. `ends` says that the peer's stream must end after
     it, `end_input` that our end is closed after sending, `pieces` that each byte is sent alone. `remedy` says to the

@@ -11,7 +11,7 @@ import msgspec
 
 from ggp.protocol.printed import json_text
 from ggp.protocol.records import MatchStarted
-from ggp.referee.cli import HELP
+from ggp.referee.command_line import HELP
 from ggp.referee.ladder import source
 from ggp.referee.ladder.queries import (
     BotSummary,
@@ -29,16 +29,16 @@ from ggp.referee.ladder.queries import (
 from ggp.referee.ladder.sequential import played_pair
 from ggp.referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
 from ggp.referee.ladder.standings import BotScore, Rater, rate_pool, score_of
+from ggp.referee.ladder.store.model import GAMES, TESTED, Format, GameRow, PoolEntry, PoolRow
 from ggp.referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from ggp.referee.ratings.scale import MEANS, effect_lines, half
 from ggp.referee.ratings.sequential import ObservedPairs
 from ggp.referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
-from ggp.referee.store.model import GAMES, TESTED, Format, GameRow, PoolEntry, PoolRow
 from ggp.referee.terminal import TextTable, clean, say, show
 
 if TYPE_CHECKING:
+    from ggp.referee.ladder.store.store import Store
     from ggp.referee.ratings.ratings import Difference
-    from ggp.referee.store.store import Store
 
 _SPARE = (("made from",), ("score",), ("games",))  # of the versions, where there is little room
 Fault = tuple[GameRow, list[str]] | None

@@ -15,11 +15,10 @@ import msgspec
 from msgspec import Meta, field
 
 from ggp.referee.ladder.toml_file import ConfigError, Options, Table, Text, decode, dotted, key, shown
-from ggp.referee.play.bot_spec import BOTS, BotSpec, beside, is_built_in, is_human
-from ggp.referee.play.clock import FORMS, ControlKind, TimeControl
-from ggp.referee.play.process import NO_SANDBOX, available_cores
-from ggp.referee.play.setting import Timeouts
-from ggp.referee.sandbox.levels import (
+from ggp.referee.match.bot_spec import BOTS, BotSpec, beside, is_built_in, is_human
+from ggp.referee.match.clock import FORMS, ControlKind, TimeControl
+from ggp.referee.match.process import NO_SANDBOX, available_cores
+from ggp.referee.match.sandbox.levels import (
     APART,
     LEAST_MEMORY,
     MEMORY,
@@ -32,6 +31,7 @@ from ggp.referee.sandbox.levels import (
     SandboxError,
     read_allow,
 )
+from ggp.referee.match.setting import Timeouts
 
 Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", title="a name of letters, digits and _")]
 _Value = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", max_length=100_000, title="text in quotes")]

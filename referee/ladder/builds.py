@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from ggp.referee.ladder.store.model import Entrant, Ladder
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError, dotted
-from ggp.referee.play.bot_spec import LaunchError, find_program
-from ggp.referee.sandbox.levels import Sandbox
-from ggp.referee.sandbox.sources import REASONS, REFUSED, Build, Source
-from ggp.referee.store.model import Entrant, Ladder
-from ggp.referee.store.store import Store
+from ggp.referee.match.bot_spec import LaunchError, find_program
+from ggp.referee.match.sandbox.levels import Sandbox
+from ggp.referee.match.sandbox.sources import REASONS, REFUSED, Build, Source
 
 _LOOK = 0.2  # seconds between two looks whether a signal came
 

@@ -3,7 +3,7 @@
 import click
 
 from ggp.protocol.printed import json_text
-from ggp.referee.cli import HELP
+from ggp.referee.command_line import HELP
 from ggp.referee.ladder import source
 from ggp.referee.ladder.source import check_bots, open_ladder, split
 from ggp.referee.terminal import clean, progress_bar, say

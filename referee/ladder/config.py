@@ -22,6 +22,7 @@ from ggp.referee.ladder.bot_settings import (
     read_sandbox,
     with_settings,
 )
+from ggp.referee.ladder.store.model import Entrant, Format, FormatKind, Ladder, Pool
 from ggp.referee.ladder.toml_file import (
     ConfigError,
     Options,
@@ -36,8 +37,8 @@ from ggp.referee.ladder.toml_file import (
     shown,
 )
 from ggp.referee.ladder.tune import START, TUNED, ParamTable, check_fields, entrants, make_plan, read_parameters
-from ggp.referee.play.adjudication import AdjudicationError, AdjudicationRule, Kind
-from ggp.referee.play.bot_spec import (
+from ggp.referee.match.adjudication import AdjudicationError, AdjudicationRule, Kind
+from ggp.referee.match.bot_spec import (
     BotSpec,
     HostBusy,
     LaunchError,
@@ -49,15 +50,14 @@ from ggp.referee.play.bot_spec import (
     read_game,
     read_sourced,
 )
-from ggp.referee.play.clock import FORMS, ControlKind, TimeControl
-from ggp.referee.play.judge import JUDGE
-from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.match.clock import FORMS, ControlKind, TimeControl
+from ggp.referee.match.judge import JUDGE
+from ggp.referee.match.sandbox.levels import NONE, Level, Sandbox
+from ggp.referee.match.sandbox.sources import BUILD_TIME, read_source
+from ggp.referee.match.sandbox.unpack import SourceRefused
+from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.sprt import PRESETS, Hypotheses, Model, SprtError
 from ggp.referee.ratings.spsa import FASTEST, MOST_CHAINS, RATE, TunePlan
-from ggp.referee.sandbox.levels import NONE, Level, Sandbox
-from ggp.referee.sandbox.sources import BUILD_TIME, read_source
-from ggp.referee.sandbox.unpack import SourceRefused
-from ggp.referee.store.model import Entrant, Format, FormatKind, Ladder, Pool
 
 # -- The tables of a ladder file, for the decoder and for the reference page.
 

@@ -23,11 +23,11 @@ from distributed.core import Status
 
 from ggp.protocol.entry_points import version
 from ggp.protocol.printed import without_password
-from ggp.referee.play.match_runner import MOST_BOTS
-from ggp.referee.play.pool import LocalPool, WorkerDied, WorkerPool, WorkersLost
-from ggp.referee.play.worker import Batch, BatchResult, WorkerConfig
-from ggp.referee.sandbox.levels import STRICT
-from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.match.match_runner import MOST_BOTS
+from ggp.referee.match.pool import LocalPool, WorkerDied, WorkerPool, WorkersLost
+from ggp.referee.match.sandbox.levels import STRICT
+from ggp.referee.match.sandbox.machine import this_machine
+from ggp.referee.match.worker import Batch, BatchResult, WorkerConfig
 
 SLOT = "slot"
 OURS = f"general-game-protocol {version('general-game-protocol')}"

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from ggp.protocol.safe_files import create_file, replace_file
-from ggp.referee.cli import HELP, run_command
+from ggp.referee.command_line import HELP, run_command
 from ggp.referee.ladder.config import ladder_of
 from ggp.referee.ladder.session import check_programs, prepare_pools
+from ggp.referee.ladder.store.model import Ladder
 from ggp.referee.ladder.toml_file import dotted
-from ggp.referee.play.bot_spec import read_game
-from ggp.referee.store.model import Ladder
+from ggp.referee.match.bot_spec import read_game
 
 GAME = "yugo,size=7"  # quick to play
 LADDER = """\

@@ -7,14 +7,23 @@ from functools import cache
 
 from ggp.protocol.entry_points import version
 from ggp.protocol.records import Record
-from ggp.referee.play.bot_spec import BotSpec
-from ggp.referee.play.process import NO_LIMITS, ProcessLimits
-from ggp.referee.play.series import SeriesConfig
-from ggp.referee.play.setting import Timeouts
-from ggp.referee.play.worker import REFEREE, Batch, BatchResult, mark
-from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, PairResult, Pool, StoreError, UnplayablePair
-from ggp.referee.store.schema import NO_CULPRIT
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import (
+    GAMES,
+    FinishedGame,
+    Ladder,
+    Pair,
+    PairResult,
+    Pool,
+    StoreError,
+    UnplayablePair,
+)
+from ggp.referee.ladder.store.schema import NO_CULPRIT
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.process import NO_LIMITS, ProcessLimits
+from ggp.referee.match.series import SeriesConfig
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.match.worker import REFEREE, Batch, BatchResult, mark
 
 # -- Pairs of a ladder as work for a pool of workers, and their results as rows for the store.
 

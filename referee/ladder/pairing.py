@@ -13,9 +13,9 @@ from random import Random
 
 import numpy as np
 
+from ggp.referee.ladder.store.model import Format, FormatKind, Pairing, PoolEntry
 from ggp.referee.ratings.bradley_terry import Floats, Ints
 from ggp.referee.ratings.scale import ELO
-from ggp.referee.store.model import Format, FormatKind, Pairing, PoolEntry
 
 FEW_GAMES, LARGE_ERROR, UPPER_CONFIDENCE, ANCHORS = 0.4, 0.3, 0.2, 0.1
 _SIGMAS = 2.0  # of the upper confidence

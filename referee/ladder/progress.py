@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from ggp.protocol.errors import Problem
 from ggp.referee.ladder.standings import StandingLine
+from ggp.referee.ladder.store.model import GAMES, Pair, PairResult, PoolGames
 from ggp.referee.ladder.tune import TuneState
-from ggp.referee.store.model import GAMES, Pair, PairResult, PoolGames
 
 
 @dataclass(frozen=True, slots=True)

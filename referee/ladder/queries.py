@@ -32,11 +32,7 @@ from ggp.referee.ladder.standings import (
     score_of,
     zero_of,
 )
-from ggp.referee.play.bot_spec import BotSpec
-from ggp.referee.play.clock import ControlKind, TimeControl
-from ggp.referee.ratings.scale import expected_share, zero
-from ggp.referee.ratings.sprt import Hypotheses, Verdict
-from ggp.referee.store.model import (
+from ggp.referee.ladder.store.model import (
     EITHER_WAY,
     TESTED,
     Entrant,
@@ -48,10 +44,14 @@ from ggp.referee.store.model import (
     StoredFit,
     Totals,
 )
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.clock import ControlKind, TimeControl
+from ggp.referee.ratings.scale import expected_share, zero
+from ggp.referee.ratings.sprt import Hypotheses, Verdict
 from ggp.referee.terminal import clean
 
 if TYPE_CHECKING:
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
 
 Point = TypeVar("Point")

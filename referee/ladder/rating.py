@@ -5,9 +5,9 @@ from operator import attrgetter
 
 import numpy as np
 
+from ggp.referee.ladder.store.model import PairScore, PoolEntry, StoredFit
 from ggp.referee.ratings.bradley_terry import MODELS, Counts, Floats, Ints, Matrix, Priors
 from ggp.referee.ratings.ratings import KeptRatings, Ratings, rate
-from ggp.referee.store.model import PairScore, PoolEntry, StoredFit
 
 # -- results per ordered pair of versions, as arrays: a million games are rated quickly -----------------------------
 

@@ -20,17 +20,26 @@ from ggp.referee.ladder.builds import suspend_unfit
 from ggp.referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
 from ggp.referee.ladder.progress import GameQuota, PoolTurns, Progress, StopConditions
 from ggp.referee.ladder.schedule import PoolSchedule
+from ggp.referee.ladder.store.audit import lost_games
+from ggp.referee.ladder.store.model import (
+    GAMES,
+    FinishedGame,
+    Ladder,
+    Pair,
+    StoreError,
+    StoreGone,
+    Taken,
+    UnplayablePair,
+)
+from ggp.referee.ladder.store.schema import NO_CULPRIT
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.ladder.tracker import ProgressTracker
 from ggp.referee.ladder.tune import FaultWindow
-from ggp.referee.play.bot_spec import CHANGED
-from ggp.referee.play.pool import WorkerPool, WorkersLost
-from ggp.referee.play.process import NO_LIMITS, ProcessLimits
-from ggp.referee.play.worker import Batch, BatchResult
-from ggp.referee.store.audit import lost_games
-from ggp.referee.store.model import GAMES, FinishedGame, Ladder, Pair, StoreError, StoreGone, Taken, UnplayablePair
-from ggp.referee.store.schema import NO_CULPRIT
-from ggp.referee.store.store import Store
+from ggp.referee.match.bot_spec import CHANGED
+from ggp.referee.match.pool import WorkerPool, WorkersLost
+from ggp.referee.match.process import NO_LIMITS, ProcessLimits
+from ggp.referee.match.worker import Batch, BatchResult
 
 COMMIT = 0.05  # seconds that a finished game may wait for others: "durable by group commit (at most 100 ms)"
 PATIENCE = 900.0  # seconds that a full disk or a locked store is waited for
@@ -43,7 +52,7 @@ _DEATHS = 3  # times in a row that workers may die without a game in between
 
 
 class RunControl(Protocol):
-    """What the loop asks, in its thread, of the object that controls a run from outside (ggp.referee.control)."""
+    """What the loop asks, in its thread, of the object that controls a run from outside (server/control)."""
 
     @property
     def paused(self) -> bool:

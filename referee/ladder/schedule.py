@@ -15,14 +15,7 @@ import numpy as np
 from ggp.referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for
 from ggp.referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from ggp.referee.ladder.sequential import PoolTest
-from ggp.referee.ladder.swiss import SwissTable, pair_round
-from ggp.referee.ladder.tune import MINUS, PLUS, START, TUNED, PoolTune, TunedBots
-from ggp.referee.play.bot_spec import BotSpec
-from ggp.referee.ratings.bradley_terry import CountsError
-from ggp.referee.ratings.ratings import Ratings
-from ggp.referee.ratings.sprt import Verdict
-from ggp.referee.ratings.spsa import Values
-from ggp.referee.store.model import (
+from ggp.referee.ladder.store.model import (
     GAMES,
     TESTED,
     Format,
@@ -36,7 +29,14 @@ from ggp.referee.store.model import (
     PoolEntry,
     PoolPast,
 )
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.ladder.swiss import SwissTable, pair_round
+from ggp.referee.ladder.tune import MINUS, PLUS, START, TUNED, PoolTune, TunedBots
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.ratings.bradley_terry import CountsError
+from ggp.referee.ratings.ratings import Ratings
+from ggp.referee.ratings.sprt import Verdict
+from ggp.referee.ratings.spsa import Values
 
 _TOO_FEW, _NO_OPPONENT = "fewer than two different bots are entered", "no opponent is left"
 _NOT_THERE, _SUSPENDED = "is not there", "is suspended"

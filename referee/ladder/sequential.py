@@ -4,9 +4,9 @@ from itertools import zip_longest
 from typing import cast
 
 from ggp.referee.ladder.standings import score_of
+from ggp.referee.ladder.store.model import Format, PairResult
 from ggp.referee.ratings.sequential import PlayedPair, SequentialTest
 from ggp.referee.ratings.sprt import Hypotheses, Model
-from ggp.referee.store.model import Format, PairResult
 
 
 class PoolTest(SequentialTest):

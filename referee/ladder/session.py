@@ -21,29 +21,29 @@ from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.ladder.bot_settings import apart, cores_of_match, places
 from ggp.referee.ladder.builds import BotBuilds, built, sources_of
 from ggp.referee.ladder.progress import Progress, StopConditions
+from ggp.referee.ladder.store.model import Entrant, Ladder, Pool
 from ggp.referee.ladder.toml_file import ConfigError, dotted
 from ggp.referee.ladder.tune import filled
-from ggp.referee.play.adjudication import AdjudicationRule
-from ggp.referee.play.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot_words, is_built_in, knowing
-from ggp.referee.play.diagnosis import last_words
-from ggp.referee.play.engine import start_engine
-from ggp.referee.play.judge import check_reports
-from ggp.referee.play.outcome import CannotStart, EngineFailed
-from ggp.referee.play.player import check_limits
-from ggp.referee.play.pool import LocalPool, WorkerPool
-from ggp.referee.play.process import ProcessLimits
-from ggp.referee.play.series import PrepareError, ask, lacks
-from ggp.referee.play.setting import Timeouts
-from ggp.referee.play.worker import WorkerConfig
+from ggp.referee.match.adjudication import AdjudicationRule
+from ggp.referee.match.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot_words, is_built_in, knowing
+from ggp.referee.match.diagnosis import last_words
+from ggp.referee.match.engine import start_engine
+from ggp.referee.match.judge import check_reports
+from ggp.referee.match.outcome import CannotStart, EngineFailed
+from ggp.referee.match.player import check_limits
+from ggp.referee.match.pool import LocalPool, WorkerPool
+from ggp.referee.match.process import ProcessLimits
+from ggp.referee.match.sandbox.levels import NONE
+from ggp.referee.match.sandbox.sources import is_current
+from ggp.referee.match.sandbox.unpack import files_of
+from ggp.referee.match.series import PrepareError, ask, lacks
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.match.worker import WorkerConfig
 from ggp.referee.records import live_base, live_folder, remove_side_files, take_interrupted
-from ggp.referee.sandbox.levels import NONE
-from ggp.referee.sandbox.sources import is_current
-from ggp.referee.sandbox.unpack import files_of
-from ggp.referee.store.model import Entrant, Ladder, Pool
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.run import RunControl
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
 
 KEPT_BOTS = 8  # that a worker keeps alive
@@ -129,7 +129,7 @@ def play_ladder(
     UsageError, StoreError, WorkersLost.
     """
     from ggp.referee.ladder.run import LadderRun
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
     options.hire()  # raises for an invalid address of a cluster before anything begins
     watched = Watched(file)

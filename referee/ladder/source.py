@@ -12,14 +12,14 @@ import click
 
 from ggp.protocol.input_files import open_input, read_input
 from ggp.protocol.printed import without_password
-from ggp.referee.cli import run_command
-from ggp.referee.store.model import PoolEntry, PoolRow, StoreError
+from ggp.referee.command_line import run_command
+from ggp.referee.ladder.store.model import PoolEntry, PoolRow, StoreError
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.config import LadderTable
+    from ggp.referee.ladder.store.store import Store
     from ggp.referee.ladder.toml_file import NoToml
-    from ggp.referee.play.bot_spec import BotSpec
-    from ggp.referee.store.store import Store
+    from ggp.referee.match.bot_spec import BotSpec
 
 
 DEFAULT = "ladder.toml"
@@ -37,7 +37,7 @@ class ViewError(click.ClickException):
 
 def open_ladder(word: str) -> "Store":
     """The store that a ladder's file, a store's file or a URL means. ViewError, ConfigError, StoreError."""
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
     return Store.open(store_url(word))
 
@@ -74,7 +74,7 @@ def engines_of(word: str) -> "dict[str, BotSpec]":
         return {}
     from ggp.referee.ladder.config import PoolTable
     from ggp.referee.ladder.toml_file import ConfigError, decode, dotted
-    from ggp.referee.play.bot_spec import LaunchError, WordError, read_engine, read_game
+    from ggp.referee.match.bot_spec import LaunchError, WordError, read_engine, read_game
 
     top, folder = read_top(word), Path(word).absolute().parent
     engines: dict[str, BotSpec] = {}

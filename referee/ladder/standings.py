@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from ggp.protocol.errors import Problem
+from ggp.referee.ladder.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
 from ggp.referee.ratings.scale import groups_line, half, zero_line
-from ggp.referee.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
 
 if TYPE_CHECKING:
+    from ggp.referee.ladder.store.store import Store
     from ggp.referee.ratings.ratings import Ratings, Standing
-    from ggp.referee.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,15 @@ from ggp.referee.ladder.progress import Playing, Progress, StopConditions
 from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
 from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
+from ggp.referee.ladder.store.model import GAMES, FinishedGame, PairResult, StoreError
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.tune import state_of
-from ggp.referee.play.interference import InterferenceTable
-from ggp.referee.play.worker import ABORTED, REFEREE, BatchResult
+from ggp.referee.match.interference import InterferenceTable
+from ggp.referee.match.worker import ABORTED, REFEREE, BatchResult
 from ggp.referee.ratings.bradley_terry import CountsError
 from ggp.referee.ratings.ratings import Ratings
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Verdict
-from ggp.referee.store.model import GAMES, FinishedGame, PairResult, StoreError
-from ggp.referee.store.store import Store
 
 # -- Keeps the Progress of a run up to date: counts, rates, and the standings from time to time.
 

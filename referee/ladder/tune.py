@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from ggp.referee.ladder.store.model import GAMES, Entrant, PairResult
 from ggp.referee.ladder.toml_file import ConfigError, Table, decode, dotted, key, nearest, shown
-from ggp.referee.play.bot_spec import BotSpec, LaunchError, Snapshot
-from ggp.referee.play.outcome import BY_PLAY, Termination
-from ggp.referee.play.series import GameResult
+from ggp.referee.match.bot_spec import BotSpec, LaunchError, Snapshot
+from ggp.referee.match.outcome import BY_PLAY, Termination
+from ggp.referee.match.series import GameResult
 from ggp.referee.ratings.spsa import FASTEST, FIELD, RATE, Parameter, TunedValue, TunePlan, Tuning, Values, written
-from ggp.referee.store.model import GAMES, Entrant, PairResult
 
 PLUS, MINUS, TUNED, START = "plus", "minus", "tuned", "start"
 ROLES = (PLUS, MINUS, TUNED, START)

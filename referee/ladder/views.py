@@ -15,7 +15,7 @@ import msgspec
 
 from ggp.protocol.printed import json_text, without_password
 from ggp.protocol.records import Record
-from ggp.referee.cli import HELP
+from ggp.referee.command_line import HELP
 from ggp.referee.ladder import source
 from ggp.referee.ladder.queries import (
     TIES,
@@ -36,14 +36,14 @@ from ggp.referee.ladder.queries import (
 )
 from ggp.referee.ladder.source import chosen_pools, open_ladder, split
 from ggp.referee.ladder.standings import RankedPlace, misfits_badly
-from ggp.referee.play.outcome import Termination
-from ggp.referee.play.score_table import score_lines
+from ggp.referee.ladder.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEntry, StoredFit, StoreEvent
+from ggp.referee.match.outcome import Termination
+from ggp.referee.match.score_table import score_lines
 from ggp.referee.ratings.scale import half
-from ggp.referee.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEntry, StoredFit, StoreEvent
 from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, width
 
 if TYPE_CHECKING:
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
 
 NO_POOL = "the ladder has no pool yet: ggp ladder run begins it"

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ggp.referee.console.completion import PeerInfo, complete
+from ggp.referee.tools.console.completion import PeerInfo, complete
 from tests.support.terminal import CTRL_C, CTRL_D, Terminal
 
 MOVES = tuple(f"{column}{row}" for column in "ABCDEFGHJKLMNOPQRSTUVWXYZ" for row in range(1, 26))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.referee.ladder.store import schema
+from ggp.referee.ladder.store.counts import refresh
+from ggp.referee.ladder.store.database import Database
+from ggp.referee.ladder.store.model import Ladder
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.packed_records import pack
-from ggp.referee.store import schema
-from ggp.referee.store.counts import refresh
-from ggp.referee.store.database import Database
-from ggp.referee.store.model import Ladder
-from ggp.referee.store.store import Store
 from tests.support.stores import ENDED, entrant, ladder
 from tests.support.stores import pool as pool_of_tests
 

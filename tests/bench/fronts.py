@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from ggp.referee.store.model import Pairing
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import Pairing
+from ggp.referee.ladder.store.store import Store
 from tests.bench.lobby import Rows, build, memory
 from tests.support.cli import wait_until
 from tests.support.lobby_server import LobbyProcess

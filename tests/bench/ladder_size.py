@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ggp.referee.play.pool import LocalPool
-from ggp.referee.play.worker import Batch, WorkerConfig
+from ggp.referee.match.pool import LocalPool
+from ggp.referee.match.worker import Batch, WorkerConfig
 from tests.bench.filled import fill, ladder_of
 
 BOTS, GAMES = 1000, 1_000_000
@@ -50,7 +50,7 @@ def _begin(path: Path, bots: int) -> list[Row]:
 def _first_work(path: Path, bots: int) -> tuple[float, float]:
     from ggp.referee.ladder.progress import StopConditions
     from ggp.referee.ladder.run import LadderRun
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
     ladder, processor, clock = ladder_of(bots), time.process_time(), time.perf_counter()
     with Store.open(f"sqlite:///{path}") as store:
@@ -80,7 +80,7 @@ def _rate(path: Path, pool: int) -> list[Row]:
     """What a run does now and then: read the meetings, rate, keep the fit."""
     from ggp.referee.ladder.rating import rate_seats
     from ggp.referee.ladder.standings import make_fit
-    from ggp.referee.store.store import Store
+    from ggp.referee.ladder.store.store import Store
 
     rows: list[Row] = []
     with Store.open(f"sqlite:///{path}") as store:

@@ -33,7 +33,7 @@ from zmq.utils import z85
 
 from ggp.protocol.spectator_wire import Begun, Over, SpectatorState, read_published, request_topic, topic_of
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
-from ggp.referee.lobby.keys import Book, KeyEntry, change, now
+from ggp.referee.server.lobby.keys import Book, KeyEntry, change, now
 from tests.bench.referee import build as build_instant
 from tests.support.cli import free_port
 from tests.support.dialled_bots import dial
@@ -142,7 +142,7 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
         keys = _keys_of_bots(folder, server_key, list(pairs.values()))
         (url,) = [one["url"] for one in server.wait_for("spectators", 1, word="open")]
         cores = sorted(os.sched_getaffinity(0))
-        engine, spectators = server.pids("--bind")[0], server.pids("ggp.referee.lobby.spectator_process")[0]
+        engine, spectators = server.pids("--bind")[0], server.pids("ggp.referee.server.lobby.spectator_process")[0]
         lobby = server.process.pid
         for pid in (lobby, spectators):
             pin(pid, cores[0])

@@ -20,9 +20,9 @@ from typing import NamedTuple
 from ggp.referee.ladder.queries import PoolSummary
 from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
 from ggp.referee.ladder.standings import make_fit
-from ggp.referee.store.model import FinishedGame, FormatKind, Pair, Pairing
-from ggp.referee.store.store import Store
-from ggp.referee.web.pages import render
+from ggp.referee.ladder.store.model import FinishedGame, FormatKind, Pair, Pairing
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.server.web.pages import render
 from tests.bench.filled import fill
 from tests.support.stores import match
 

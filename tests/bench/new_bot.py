@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ggp.referee.starter.command import BOTS
+from ggp.referee.cli.new import BOTS
 
 
 def main(quick: bool = False) -> list[tuple[str, float, str]]:

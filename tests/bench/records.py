@@ -77,7 +77,7 @@ def _write(path: Path, games: int, bots: int) -> None:
 
 def _opened(folder: Path, openings: int) -> list[Row]:
     """From the file's name to the first opening."""
-    from ggp.referee.play.openings import OpeningBook, file_data, read_choice
+    from ggp.referee.match.openings import OpeningBook, file_data, read_choice
 
     book = folder / "book.txt"
     cells = [f"{column}{row}" for column in "ABCDEFG" for row in range(1, 8)]
@@ -94,9 +94,9 @@ def _opened(folder: Path, openings: int) -> list[Row]:
 
 def _added(games: int) -> list[Row]:
     """What the referee does with a game for the numbers that `ggp match` prints, test and interval included."""
-    from ggp.referee.match_report import effect_of
-    from ggp.referee.play.outcome import Termination
-    from ggp.referee.play.series import GameResult, SeriesTally
+    from ggp.referee.match.outcome import Termination
+    from ggp.referee.match.report import effect_of
+    from ggp.referee.match.series import GameResult, SeriesTally
     from ggp.referee.ratings.sequential import SequentialTest
     from ggp.referee.ratings.sprt import PRESETS
 

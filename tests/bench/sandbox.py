@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ggp.protocol.transports.subreaper import adopting_orphans
-from ggp.referee.play.process import available_cores, pin
-from ggp.referee.sandbox.levels import LEVELS, Level, Sandbox, SandboxError
-from ggp.referee.sandbox.machine import check_level, this_machine
-from ggp.referee.sandbox.spawn import reap
-from ggp.referee.sandbox.start import Child, start
+from ggp.referee.match.process import available_cores, pin
+from ggp.referee.match.sandbox.levels import LEVELS, Level, Sandbox, SandboxError
+from ggp.referee.match.sandbox.machine import check_level, this_machine
+from ggp.referee.match.sandbox.spawn import reap
+from ggp.referee.match.sandbox.start import Child, start
 from tests.bench.referee import GGP
 from tests.support import ROOT
 from tests.support.series import make_setup, play, script

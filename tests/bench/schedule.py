@@ -8,7 +8,7 @@ import statistics
 import time
 from random import Random
 
-from ggp.referee.store.model import Format, PairScore, PoolEntry, PoolPast
+from ggp.referee.ladder.store.model import Format, PairScore, PoolEntry, PoolPast
 
 BOTS, GAMES, BATCH = 1000, 1_000_000, 512
 PAIRS_EACH = 4  # of any two that met

@@ -6,8 +6,8 @@ import tempfile
 import time
 from dataclasses import replace
 
-from ggp.referee.store.model import FinishedGame, Pair, Pairing
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import FinishedGame, Pair, Pairing
+from ggp.referee.ladder.store.store import Store
 from tests.support.stores import ladder, match
 
 BATCH, RECORD = 60, 2500  # games, bytes

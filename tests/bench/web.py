@@ -25,8 +25,8 @@ from urllib.request import urlopen
 from ggp.protocol.records import MovePlayed, Record
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import make_fit
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.records import live_path
-from ggp.referee.store.store import Store
 from tests.bench.filled import fill, ladder_of
 from tests.bench.lobby import memory
 from tests.support.sample_records import CUT_OFF

@@ -11,8 +11,8 @@ import pytest
 from ggp.bots.sdk import Bot
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.responder import Responder
-from ggp.referee.play.bot_spec import BotSpec
-from ggp.referee.play.series import SeriesConfig
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.series import SeriesConfig
 from tests.support.memory_match import MemoryMatch, bot, plain
 from tests.support.raw_peer import RawPeer
 from tests.support.series import make_setup, play

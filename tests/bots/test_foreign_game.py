@@ -19,7 +19,7 @@ from ggp.engines.registry import Registry
 from ggp.protocol.commands import Who
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.responder import Responder
-from ggp.referee.play.bot_spec import knowing, read_bot, read_engine, readable_files
+from ggp.referee.match.bot_spec import knowing, read_bot, read_engine, readable_files
 from tests.support import ROOT
 from tests.support.checked_peer import failed_checks
 from tests.support.cli import PYTHON, ggp

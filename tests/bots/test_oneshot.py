@@ -16,7 +16,7 @@ from ggp.bots.position import Position
 from ggp.engines.game import read_options
 from ggp.engines.history import GameHistory
 from ggp.engines.registry import Registry
-from tests.referee.play.test_process import running
+from tests.referee.match.test_process import running
 from tests.support import ROOT
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.raw_peer import RawPeer, play_game

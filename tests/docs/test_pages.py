@@ -23,8 +23,8 @@ import pytest
 
 from ggp.engines.registry import Registry
 from ggp.protocol.commands import TABLE
-from ggp.referee.ladder.command import SUBCOMMANDS
-from ggp.referee.play.player import RULES_OF_KGS
+from ggp.referee.cli.ladder import SUBCOMMANDS
+from ggp.referee.match.player import RULES_OF_KGS
 from tests.support import ROOT
 from tests.support.cli import free_port, ggp_in_process
 from tests.support.doc_session import Reader, check_claim, replay
@@ -136,7 +136,7 @@ def test_the_readme_names_the_two_commands() -> None:
 
 def test_make_targets_exist() -> None:
     """In our Makefile, or in that of a new bot's folder."""
-    made = [ROOT / "Makefile", ROOT / "referee" / "starter" / "templates" / "bot.mk"]
+    made = [ROOT / "Makefile", ROOT / "referee" / "tools" / "templates" / "bot.mk"]
     targets = " ".join(
         " ".join(re.findall(r"^\.PHONY: (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)) for file in made
     )

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from ggp.bots.sdk import Bot
-from ggp.referee.play.bot_spec import find_program
+from ggp.referee.match.bot_spec import find_program
 from tests.support.memory_session import MemorySession
 
 

@@ -25,19 +25,19 @@ from ggp.protocol.records import RecordError, gtp_script, read_records
 from ggp.protocol.responder import Responder
 from ggp.protocol.stderr_lines import StderrLines
 from ggp.protocol.transports.transcript import read_lines
-from ggp.referee.archive.game_files import CannotImport, script_games, sgf_games
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.example import example as ladder_example
 from ggp.referee.ladder.toml_file import ConfigError
-from ggp.referee.lobby import keys
-from ggp.referee.lobby.config import example as lobby_example
-from ggp.referee.lobby.config import read_lobby
-from ggp.referee.play.analysis import read_analysis
-from ggp.referee.play.bot_spec import LaunchError, WordError, read_bot, read_game
-from ggp.referee.play.clock import SettingError, TimeControl
-from ggp.referee.play.openings import BookChoice, BookError, OpeningBook, read_choice
-from ggp.referee.sandbox.unpack import SourceRefused, unpack
-from ggp.referee.tap.recording import BadRecording, read_sessions
+from ggp.referee.match.analysis import read_analysis
+from ggp.referee.match.bot_spec import LaunchError, WordError, read_bot, read_game
+from ggp.referee.match.clock import SettingError, TimeControl
+from ggp.referee.match.openings import BookChoice, BookError, OpeningBook, read_choice
+from ggp.referee.match.sandbox.unpack import SourceRefused, unpack
+from ggp.referee.server.lobby import keys
+from ggp.referee.server.lobby.config import example as lobby_example
+from ggp.referee.server.lobby.config import read_lobby
+from ggp.referee.tools.archive.game_files import CannotImport, script_games, sgf_games
+from ggp.referee.tools.tap.recording import BadRecording, read_sessions
 from tests.support import ROOT
 from tests.support.drawn_scenes import KINDS
 from tests.support.sample_records import RECORD

@@ -11,10 +11,10 @@ from ggp.protocol.grammar import BOM
 from ggp.protocol.records import read_records
 from ggp.protocol.transports.keys import new_pair, read_public, write_pair
 from ggp.referee.ladder.toml_file import read_toml
-from ggp.referee.lobby import keys
-from ggp.referee.play.openings import OpeningBook, file_data, read_choice
+from ggp.referee.match.openings import OpeningBook, file_data, read_choice
 from ggp.referee.ratings.results import Results, read_results
-from ggp.referee.regress.run import TestFile, read_suite
+from ggp.referee.server.lobby import keys
+from ggp.referee.tools.regress.run import TestFile, read_suite
 from tests.support.answering_program import make_responder
 from tests.support.memory_match import MemoryMatch, bot
 

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 
 from ggp.protocol.errors import AddressError
 from ggp.protocol.printed import json_text, without_password, without_passwords
-from ggp.referee.archive import bisect, export, show, verify
-from ggp.referee.console.command import main as main_console
+from ggp.referee.cli import regress_report as junit
+from ggp.referee.cli.console import main as main_console
+from ggp.referee.cli.match import main as main_match
+from ggp.referee.cli.rate import run_rate as main_rate
+from ggp.referee.cli.regress import main as main_regress
+from ggp.referee.cli.serve import main as main_serve
+from ggp.referee.cli.tap import main as main_tap
 from ggp.referee.ladder import views
 from ggp.referee.ladder.dask_pool import address_of
 from ggp.referee.ladder.example import main as main_init
-from ggp.referee.lobby.command import main as main_serve
-from ggp.referee.match_command import main as main_match
-from ggp.referee.play.process import dialogue_sink
-from ggp.referee.rate_command import run_rate as main_rate
-from ggp.referee.regress import report as junit
-from ggp.referee.regress.command import main as main_regress
-from ggp.referee.store.model import StoreError
-from ggp.referee.store.store import Store
-from ggp.referee.tap.command import main as main_tap
-from ggp.referee.web import report
+from ggp.referee.ladder.store.model import StoreError
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.process import dialogue_sink
+from ggp.referee.server.web import report
+from ggp.referee.tools.archive import bisect, export, show, verify
 
 SECRET = "hunter2"
 

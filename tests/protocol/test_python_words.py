@@ -9,9 +9,9 @@ from ggp.protocol.drawing.scene import DrawingError, read_scene
 from ggp.protocol.errors import CodedError, in_words
 from ggp.protocol.records import read_records
 from ggp.protocol.transports.keys import read_public
+from ggp.referee.ladder.store.database import read_options
 from ggp.referee.ladder.toml_file import read_toml
-from ggp.referee.lobby import keys
-from ggp.referee.store.database import read_options
+from ggp.referee.server.lobby import keys
 
 DEEP, HUGE = b"[" * 100_000, b"9" * 5000
 

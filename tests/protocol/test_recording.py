@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ggp.protocol.transports.recording import NotARecord, Recording
-from ggp.referee.tap.recording import read_sessions
+from ggp.referee.tools.tap.recording import read_sessions
 
 
 def test_sessions_follow_one_another_in_a_file(tmp_path: Path) -> None:

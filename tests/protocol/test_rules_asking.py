@@ -16,10 +16,10 @@ from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.player import meet
-from ggp.referee.play.process import Peer
-from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.player import meet
+from ggp.referee.match.process import Peer
+from ggp.referee.match.setting import Setting, Timeouts
 from tests.support.answering_program import BOARD, BOT, ENGINE, ask, channel_to, hear, make_responder, taken
 from tests.support.codes import raises
 

@@ -13,7 +13,7 @@ from ggp.protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, Remot
 from ggp.protocol.messages import Reply
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
-from ggp.referee.play.clock import GTP, TimeControl, tell
+from ggp.referee.match.clock import GTP, TimeControl, tell
 from tests.support import TESTS
 from tests.support.answering_program import BOT, ENGINE, ask, channel_to, make_responder, taken
 from tests.support.codes import raises

@@ -26,14 +26,14 @@ from ggp.protocol.safe_files import (
 )
 from ggp.protocol.transports.keys import new_pair, write_pair
 from ggp.protocol.transports.recording import Recording
-from ggp.referee.archive import export, show
-from ggp.referee.console.prompt import PromptHistory
-from ggp.referee.lobby.game import Live
-from ggp.referee.lobby.keys import Book, RegistryError, change
-from ggp.referee.play.record_file import Recorder, SideFile
-from ggp.referee.regress import run
-from ggp.referee.store.store import Store
-from ggp.referee.web.report import Folder
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.record_file import Recorder, SideFile
+from ggp.referee.server.lobby.game import Live
+from ggp.referee.server.lobby.keys import Book, RegistryError, change
+from ggp.referee.server.web.report import Folder
+from ggp.referee.tools.archive import export, show
+from ggp.referee.tools.console.prompt import PromptHistory
+from ggp.referee.tools.regress import run
 
 ROOT = os.geteuid() == 0
 NO_CULPRIT = 65534 if ROOT else os.geteuid() + 1  # another user than this one

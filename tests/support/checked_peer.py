@@ -14,10 +14,10 @@ from ggp.protocol.responder import Handler, Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
 from ggp.protocol.transports.pipe import Pipe
-from ggp.referee.check.run import Wanted, run_trial
-from ggp.referee.check.trial import CheckContext, StepResult
-from ggp.referee.play.engine import Engine
-from ggp.referee.play.setting import Timeouts
+from ggp.referee.match.engine import Engine
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.tools.check.run import Wanted, run_trial
+from ggp.referee.tools.check.trial import CheckContext, StepResult
 from tests.support.memory_match import MemoryPeer
 
 Mistake = Callable[[dict[str, Handler]], Mapping[str, Handler | None]]

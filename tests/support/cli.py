@@ -22,7 +22,7 @@ from ggp.protocol.connection import PeerRole
 from ggp.protocol.messages import Reply
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.zmq import Dealer
-from ggp.referee.cli import main
+from ggp.referee.cli.main import main
 
 PYTHON = shlex.quote(sys.executable)  # as a word of a command line
 

@@ -18,7 +18,7 @@ import struct
 import sys
 from pathlib import Path
 
-from ggp.referee.cli import main as run
+from ggp.referee.cli.main import main as run
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 38, 22, 24
 _ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026

@@ -12,16 +12,16 @@ from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import read_scene
 from ggp.protocol.records import Chain, Diagnostics, Event, Record, read_records
 from ggp.protocol.rules_text import Rules
+from ggp.referee.ladder.store.model import FinishedGame
+from ggp.referee.match.bot_spec import read_engine
+from ggp.referee.match.engine import Status
 from ggp.referee.packed_records import pack, unpack
-from ggp.referee.play.bot_spec import read_engine
-from ggp.referee.play.engine import Status
-from ggp.referee.store.model import FinishedGame
-from ggp.referee.web.app import make_app
-from ggp.referee.web.boards import BoardPool, BoardView
-from ggp.referee.web.follow import Follower
-from ggp.referee.web.guard import Guard
-from ggp.referee.web.seats import Seats
-from ggp.referee.web.site import Site
+from ggp.referee.server.web.app import make_app
+from ggp.referee.server.web.boards import BoardPool, BoardView
+from ggp.referee.server.web.follow import Follower
+from ggp.referee.server.web.guard import Guard
+from ggp.referee.server.web.seats import Seats
+from ggp.referee.server.web.site import Site
 from tests.support.stores import Filled, a_season, entrant, ladder, match, pool
 
 

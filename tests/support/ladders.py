@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.store.model import FormatKind
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError
-from ggp.referee.store.model import FormatKind
-from ggp.referee.store.store import Store
 from tests.support.cli import Ggp
 
 POOL = '[pool.small]\ngame = "yugo,size=7"\n'

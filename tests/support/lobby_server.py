@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 from ggp.protocol.records import Record, read_records
 from ggp.protocol.transports.keys import new_pair, write_pair
-from ggp.referee.lobby.keys import Book, allow, change, now
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.store.model import GameRow
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import GameRow
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.server.lobby.keys import Book, allow, change, now
 from tests.support import ROOT
 from tests.support.cli import Ggp, Ran, free_port, ggp, marked, wait_until
 from tests.support.dialled_bots import THINK

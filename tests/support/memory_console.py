@@ -11,12 +11,12 @@ from ggp.protocol.records import Record
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.memory import Memory
 from ggp.protocol.transports.transcript import Sink
-from ggp.referee.archive.places import RecordPlace, RecordSource
-from ggp.referee.console.bench import Bench
-from ggp.referee.console.console import Console
-from ggp.referee.console.dialogue import Target
-from ggp.referee.play.bot_spec import BotSpec, read_engine
-from ggp.referee.play.process import Peer
+from ggp.referee.match.bot_spec import BotSpec, read_engine
+from ggp.referee.match.process import Peer
+from ggp.referee.tools.archive.places import RecordPlace, RecordSource
+from ggp.referee.tools.console.bench import Bench
+from ggp.referee.tools.console.console import Console
+from ggp.referee.tools.console.dialogue import Target
 
 
 class EnginePeer(Peer):

@@ -8,12 +8,12 @@ import msgpack
 import zmq
 
 from ggp.protocol.transports.keys import KeyPair
-from ggp.referee.lobby.auth import Admission
-from ggp.referee.lobby.log import EventLog
-from ggp.referee.lobby.remote_bot import Lateness
-from ggp.referee.lobby.sessions import Bounds, Sessions
-from ggp.referee.lobby.socket import RouterSocket
-from ggp.referee.play.setting import Timeouts
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.server.lobby.auth import Admission
+from ggp.referee.server.lobby.log import EventLog
+from ggp.referee.server.lobby.remote_bot import Lateness
+from ggp.referee.server.lobby.sessions import Bounds, Sessions
+from ggp.referee.server.lobby.socket import RouterSocket
 
 BUDGETS = Timeouts(start=20.0)
 ANSWERS = {"protocol_version": "2", "name": "tester", "version": "1", "list_commands": "play genmove ggp-new quit"}

@@ -13,13 +13,13 @@ from ggp.protocol.records import Chain, Event, MovePlayed, Party, Record, read_r
 from ggp.protocol.responder import Handler, Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.engine import Engine
-from ggp.referee.play.match import Match, play_match
-from ggp.referee.play.outcome import Outcome
-from ggp.referee.play.player import meet
-from ggp.referee.play.process import Peer
-from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.engine import Engine
+from ggp.referee.match.match import Match, play_match
+from ggp.referee.match.outcome import Outcome
+from ggp.referee.match.player import meet
+from ggp.referee.match.process import Peer
+from ggp.referee.match.setting import Setting, Timeouts
 
 BUDGETS = Timeouts()
 Wrap = Callable[[Transport], Transport]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from ggp.referee.ladder.schedule import Schedule
-from ggp.referee.store.model import (
+from ggp.referee.ladder.store.model import (
     TESTED,
     Format,
     FormatKind,

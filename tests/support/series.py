@@ -7,12 +7,12 @@ from functools import cache
 
 from ggp.protocol.records import MatchEnded, Record, read_records
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.play.bot_spec import BotSpec, distinct, read_bot, read_engine, read_game
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.match_runner import MatchRunner, Suspended
-from ggp.referee.play.process import NO_LIMITS
-from ggp.referee.play.series import GameResult, SeriesConfig, prepare
-from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.match.bot_spec import BotSpec, distinct, read_bot, read_engine, read_game
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.match_runner import MatchRunner, Suspended
+from ggp.referee.match.process import NO_LIMITS
+from ggp.referee.match.series import GameResult, SeriesConfig, prepare
+from ggp.referee.match.setting import Setting, Timeouts
 
 SHORT = Timeouts(start=20, command=5, new=5, agreement=2, quit=0.5, grace=0.2, stall=0.4)
 

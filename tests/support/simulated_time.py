@@ -16,13 +16,13 @@ from ggp.engines.session import Session
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Chain, Event, Party, Record, read_records
 from ggp.protocol.responder import Responder
-from ggp.referee.lobby.remote_bot import Lateness, RemoteBot
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.engine import Engine
-from ggp.referee.play.match import Match, play_match
-from ggp.referee.play.outcome import Outcome
-from ggp.referee.play.player import meet
-from ggp.referee.play.setting import Setting, Timeouts
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.engine import Engine
+from ggp.referee.match.match import Match, play_match
+from ggp.referee.match.outcome import Outcome
+from ggp.referee.match.player import meet
+from ggp.referee.match.setting import Setting, Timeouts
+from ggp.referee.server.lobby.remote_bot import Lateness, RemoteBot
 from tests.support.memory_match import MemoryPeer
 
 BUDGETS = Timeouts()

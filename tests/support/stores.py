@@ -13,13 +13,7 @@ from pathlib import Path
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import BotScore, make_fit, score_of
-from ggp.referee.packed_records import pack
-from ggp.referee.play.bot_spec import BotSpec
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.series import GameResult, SeriesConfig, seats
-from ggp.referee.play.setting import Setting, Timeouts
-from ggp.referee.ratings.ratings import Ratings, Standing
-from ggp.referee.store.model import (
+from ggp.referee.ladder.store.model import (
     Entrant,
     FinishedGame,
     Format,
@@ -31,7 +25,13 @@ from ggp.referee.store.model import (
     PairScore,
     Pool,
 )
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.series import GameResult, SeriesConfig, seats
+from ggp.referee.match.setting import Setting, Timeouts
+from ggp.referee.packed_records import pack
+from ggp.referee.ratings.ratings import Ratings, Standing
 from tests.support.series import make_setup, play
 
 ENGINE = BotSpec("engine", "engine", ("engine",))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ggp.referee.web.guard import App, Message
+from ggp.referee.server.web.guard import App, Message
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,10 @@ from typing import TypedDict
 import msgspec
 
 from ggp.protocol.transports.subreaper import adopt_orphans, end_with_parent
-from ggp.referee.play.bot_spec import BotSpec, read_bot
-from ggp.referee.play.process import NO_LIMITS, available_cores, pin
-from ggp.referee.sandbox.levels import LEVELS, Sandbox
-from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.match.bot_spec import BotSpec, read_bot
+from ggp.referee.match.process import NO_LIMITS, available_cores, pin
+from ggp.referee.match.sandbox.levels import LEVELS, Sandbox
+from ggp.referee.match.sandbox.machine import this_machine
 from tests.support.series import SHORT, make_setup, play
 
 SECONDS = 100  # that a match may take; then its stacks are written and it is killed
@@ -367,7 +367,7 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
 
 def leave_undivided() -> None:
     """From now on this machine offers Landlock and seccomp alone, to an ordinary user."""
-    from ggp.referee.sandbox import machine, start
+    from ggp.referee.match.sandbox import machine, start
 
     here = this_machine()
     found = machine.describe("", here.landlock, here.seccomp, 0, (), {"namespaces": "none", "cgroups": "none"})

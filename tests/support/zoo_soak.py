@@ -19,9 +19,9 @@ from typing import TypedDict
 from ggp.protocol.records import read_records
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopt_orphans
-from ggp.referee.play.match_runner import MatchRunner, Suspended
-from ggp.referee.play.process import available_cores, pin
-from ggp.referee.play.series import GameResult
+from ggp.referee.match.match_runner import MatchRunner, Suspended
+from ggp.referee.match.process import available_cores, pin
+from ggp.referee.match.series import GameResult
 from tests.support.series import make_setup
 from tests.support.zoo_arena import ArenaTarget, attacker, confined, groups, kill_marked
 

@@ -10,8 +10,8 @@ import pytest
 
 from ggp.protocol.lobby_wire import Bye, Stderr
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
-from ggp.referee.lobby.keys import Book, allow, change, now
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.server.lobby.keys import Book, allow, change, now
 from tests.support import ROOT
 from tests.support.lobby_server import LobbyProcess, lobby_file
 from tests.support.lobby_socket import SmallLobby

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.sandbox.cgroups import find_places
-from ggp.referee.sandbox.levels import PROPERTIES
+from ggp.referee.match.sandbox.cgroups import find_places
+from ggp.referee.match.sandbox.levels import PROPERTIES
 from tests.support import ROOT
 from tests.support.cli import wait_until
 

@@ -16,12 +16,12 @@ from msgspec import structs
 
 from ggp.protocol.transports import pipe
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.match_report import suspects
-from ggp.referee.play.bot_spec import BOTS, BotSpec
-from ggp.referee.play.engine import score_result
-from ggp.referee.play.match_runner import MatchRunner
-from ggp.referee.play.outcome import FAULTS, BotFault, Termination, forfeit
-from ggp.referee.play.series import GameResult, SeriesTally
+from ggp.referee.match.bot_spec import BOTS, BotSpec
+from ggp.referee.match.engine import score_result
+from ggp.referee.match.match_runner import MatchRunner
+from ggp.referee.match.outcome import FAULTS, BotFault, Termination, forfeit
+from ggp.referee.match.report import suspects
+from ggp.referee.match.series import GameResult, SeriesTally
 from tests.support import ROOT
 from tests.support.cli import PYTHON
 from tests.support.series import SHORT, AtTable, make_setup, play, script
@@ -340,10 +340,10 @@ def test_the_word_of_another_bot_on_the_engine_makes_no_match_void() -> None:
 
 def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = iter(range(1000))
-    monkeypatch.setattr("ggp.referee.play.process.run_delay", lambda: next(spent) * 0.02)
+    monkeypatch.setattr("ggp.referee.match.process.run_delay", lambda: next(spent) * 0.02)
     setup = make_setup("yugo,size=3", "chaos:fault=late,ms=100,move=2", "random")
     assert play(setup, (0,)).end().suspect
-    monkeypatch.setattr("ggp.referee.play.process.run_delay", lambda: 0.0)
+    monkeypatch.setattr("ggp.referee.match.process.run_delay", lambda: 0.0)
     assert not play(setup, (0,)).end().suspect
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from ggp.protocol.records import MatchEnded, Record, read_records
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.play.match_runner import MatchRunner
-from ggp.referee.play.record_file import Recorder
-from ggp.referee.play.series import attempt_of
+from ggp.referee.match.match_runner import MatchRunner
+from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.series import attempt_of
 from ggp.referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
 from tests.support.cli import PYTHON, ggp
 from tests.support.ladders import check_whole, open_store

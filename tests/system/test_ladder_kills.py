@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.store.model import FormatKind, StoreError
+from ggp.referee.ladder.store.model import FormatKind, StoreError
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.ladders import check_whole, elos, open_store, results, write_ladder
 

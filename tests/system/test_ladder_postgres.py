@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.store.model import StoreError
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import StoreError
+from ggp.referee.ladder.store.store import Store
 from tests.support.cli import Ggp, wait_until
 from tests.support.ladders import HEAD, first_line, write_ladder
 from tests.support.postgres import PostgresServer

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ggp.referee.store.model import StoreError
+from ggp.referee.ladder.store.model import StoreError
 from tests.bench.ladder import LADDER, bots_of
 from tests.support.cli import Ggp
 from tests.support.ladders import check_whole, open_store

@@ -15,13 +15,13 @@ from ggp.protocol.commands import Who
 from ggp.protocol.conformance import CheckVerdict
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.check.run import Wanted, run_trial
-from ggp.referee.check.trial import CheckContext
-from ggp.referee.play.bot_spec import BotSpec, read_engine
-from ggp.referee.play.engine import start_engine
-from ggp.referee.play.match_runner import MatchRunner
-from ggp.referee.play.process import Process
-from ggp.referee.play.setting import Timeouts
+from ggp.referee.match.bot_spec import BotSpec, read_engine
+from ggp.referee.match.engine import start_engine
+from ggp.referee.match.match_runner import MatchRunner
+from ggp.referee.match.process import Process
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.tools.check.run import Wanted, run_trial
+from ggp.referee.tools.check.trial import CheckContext
 from tests.support import ROOT
 from tests.support.cli import wait_until
 from tests.support.raw_peer import RawPeer

@@ -14,7 +14,7 @@ import pytest
 import zmq
 
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
-from ggp.referee.lobby.keys import Book, allow, change, now
+from ggp.referee.server.lobby.keys import Book, allow, change, now
 from tests.bench.lobby import memory
 from tests.support.cli import ggp
 from tests.support.dialled_bots import Dialled, dial

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
 from tests.bench.fronts import measure
 from tests.support.cli import free_port, wait_until
 from tests.support.lobby_server import LobbyProcess, LobbyWithBots, that_count

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ggp.protocol.records import Record, read_records
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
 from tests.support.cli import ggp, wait_until
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file, that_count

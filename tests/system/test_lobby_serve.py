@@ -10,7 +10,7 @@ from urllib.request import urlopen
 import pytest
 
 from ggp.protocol.records import read_records
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
 from tests.support.cli import ggp
 from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from ggp.protocol.transports.keys import new_pair, write_pair
-from ggp.referee.lobby.command import serve
-from ggp.referee.lobby.config import LobbyFile, read_lobby
-from ggp.referee.lobby.keys import Book, allow, change, now
+from ggp.referee.cli.serve import serve
+from ggp.referee.server.lobby.config import LobbyFile, read_lobby
+from ggp.referee.server.lobby.keys import Book, allow, change, now
 from tests.conftest import image_builder
 from tests.support import ROOT
 
@@ -193,8 +193,8 @@ def test_the_commands_of_the_page_make_the_files_that_it_needs(tmp_path: Path) -
     write_pair(lobby.server_key, new_pair())
     with change(lobby.registry) as write:
         write(allow(Book(), "ann", "dot", new_pair().public, now()))
-    from ggp.referee.lobby.auth import KeyAuth
-    from ggp.referee.lobby.log import EventLog
+    from ggp.referee.server.lobby.auth import KeyAuth
+    from ggp.referee.server.lobby.log import EventLog
 
     assert KeyAuth(lobby.server_key, lobby.registry, EventLog(quiet=True)).authenticated
 

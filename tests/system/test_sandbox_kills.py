@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.match.sandbox.machine import this_machine
 from tests.support.cli import Ggp, wait_until
 from tests.support.zoo_arena import groups
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.match.sandbox.machine import this_machine
 from tests.support import ROOT
 from tests.support.zoo_soak import HeldNow, SoakReport
 from tests.system.test_zoo import NAMES, ZOO

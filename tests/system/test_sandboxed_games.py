@@ -13,7 +13,7 @@ from shlex import quote
 import pytest
 
 from ggp.protocol.records import Record, read_records
-from ggp.referee.sandbox.machine import this_machine
+from ggp.referee.match.sandbox.machine import this_machine
 from tests.support import ROOT
 from tests.support.cli import PYTHON, ggp
 from tests.system.test_languages import EACH, made

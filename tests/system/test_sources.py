@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.store.model import GameRow, StoreError
+from ggp.referee.ladder.store.model import GameRow, StoreError
 from tests.support import ROOT
 from tests.support.archives import files, member, pack
 from tests.support.cli import Ggp, ggp, wait_until

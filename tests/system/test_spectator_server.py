@@ -18,7 +18,7 @@ from ggp.protocol.spectator_wire import Begun
 from ggp.protocol.transports.keys import new_pair, write_pair
 from ggp.protocol.transports.spectator import Down, Happened, MatchUnavailable, SeenEvents, Spectator, Up
 from ggp.protocol.transports.zmq import AccessRefused
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
 from tests.support import ROOT
 from tests.support.cli import free_port
 from tests.support.codes import raises
@@ -51,7 +51,7 @@ class WatchedLobby:
 
     def spectator_server(self) -> int:
         """The process."""
-        (pid,) = self.server.pids("ggp.referee.lobby.spectator_process")
+        (pid,) = self.server.pids("ggp.referee.server.lobby.spectator_process")
         return pid
 
     def stored(self, key: str) -> list[Event]:
@@ -158,7 +158,7 @@ def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
         seen = until_ply(there, 8)
         assert club.spectator_server()
         club.server.kill()
-        assert not club.server.pids("ggp.referee.lobby.spectator_process")
+        assert not club.server.pids("ggp.referee.server.lobby.spectator_process")
         club.restart()
         seen += rest(there)
     assert seen == club.stored(key)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.store.model import FinishedGame, FormatKind
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import FinishedGame, FormatKind
+from ggp.referee.ladder.store.store import Store
 from tests.support.stores import ladder, match, pairings
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ _PROGRAM = [sys.executable, "-m", "tests.support.stores"]
 _ADD = """
 import pickle, sys
 from pathlib import Path
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.store import Store
 url, path = sys.argv[1:]
 games = pickle.loads(Path(path).read_bytes())
 with Store.open(url) as store:

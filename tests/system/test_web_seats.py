@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.web.guard import STREAMS
+from ggp.referee.server.web.guard import STREAMS
 from tests.support.cli import Ggp, free_port, ggp, started, wait_until
 from tests.support.lobby_server import LobbyProcess
 from tests.support.seat_client import Refused, SeatClient, is_there, until_there
@@ -94,7 +94,7 @@ class Club:
 
     def kill_site(self) -> None:
         """SIGKILL; the lobby starts it again."""
-        os.kill(self.child("ggp.referee.web.command"), signal.SIGKILL)
+        os.kill(self.child("ggp.referee.cli.web"), signal.SIGKILL)
         wait_until(lambda: not is_there(self.port))
         until_there(self.port)
 

@@ -72,14 +72,14 @@ def check(follower: FollowingBrowser) -> None:
 def test_a_match_is_followed_through_kills_of_lobby_site_and_spectator_process(tmp_path: Path) -> None:
     club = Club(tmp_path)
     me, follower = begun(club)
-    os.kill(club.child("ggp.referee.lobby.spectator_process"), signal.SIGKILL)
+    os.kill(club.child("ggp.referee.server.lobby.spectator_process"), signal.SIGKILL)
     me.play(chooser(4), plies=1)
     club.lobby.process.kill()
     club.lobby.process.wait()
     wait_until(lambda: follower.losses > 0)  # the site ended with its lobby
     club.start()
     until_there(club.port)
-    os.kill(club.child("ggp.referee.web.command"), signal.SIGKILL)
+    os.kill(club.child("ggp.referee.cli.web"), signal.SIGKILL)
     check(follower)  # the seat was the site's: the lobby's grace ends the match
     club.end()
 
@@ -89,7 +89,7 @@ def test_the_site_of_a_lobby_is_nice_starts_again_and_nothing_else_takes_its_sea
 
     def checked() -> tuple[int, str]:
         """The site's process, and where it dials in."""
-        site = club.child("ggp.referee.web.command")
+        site = club.child("ggp.referee.cli.web")
         nice, of_lobby = (os.getpriority(os.PRIO_PROCESS, pid) for pid in (site, club.lobby.process.pid))
         assert nice == of_lobby + 7
         words = Path(f"/proc/{site}/cmdline").read_bytes().decode().split("\0")

@@ -72,7 +72,7 @@ def test_a_wheel_has_the_packages_the_examples_and_no_sources_of_the_core(versio
     names = ZipFile(wheel).namelist()
     examples = [path for folder in ("bots", "engines") for path in (ROOT / folder / "examples").iterdir()]
     wanted = {f"ggp/{path.relative_to(ROOT)}" for path in examples if path.is_file()}
-    wanted |= {f"ggp/referee/starter/templates/{path.name}" for path in (ROOT / "referee/starter/templates").iterdir()}
+    wanted |= {f"ggp/referee/tools/templates/{path.name}" for path in (ROOT / "referee/tools/templates").iterdir()}
     assert wanted - {*names} == set()
     sources = [name for name in names if re.search(r"\.(c|cpp|h|hpp)$", name) and "/examples/" not in name]
     assert sources == []

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ggp.referee.sandbox.levels import LEVELS, PROPERTIES
+from ggp.referee.match.sandbox.levels import LEVELS, PROPERTIES
 from tests.support import ROOT
 from tests.support.cli import wait_until
 from tests.support.zoo_arena import ArenaReport

@@ -15,12 +15,12 @@ from ggp.referee.ladder import bot_settings
 from ggp.referee.ladder.bot_settings import BotSettings, cores_of_match, places, read_words
 from ggp.referee.ladder.config import BotTable, read_ladder
 from ggp.referee.ladder.toml_file import ConfigError, keys_of
-from ggp.referee.lobby.config import read_lobby
-from ggp.referee.play import bot_spec
-from ggp.referee.play.bot_spec import BOTS, BotSpec, distinct, read_bot, version_of
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.setting import Timeouts
-from ggp.referee.sandbox.levels import Sandbox
+from ggp.referee.match import bot_spec
+from ggp.referee.match.bot_spec import BOTS, BotSpec, distinct, read_bot, version_of
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.sandbox.levels import Sandbox
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.server.lobby.config import read_lobby
 from tests.support.cli import PYTHON
 
 SCRIPT = "bot.py"
@@ -153,7 +153,7 @@ WRONG: list[tuple[str, str, str, str]] = [  # the command, the setting as a word
 def test_what_is_wrong_is_one_line_in_all_three_places(
     folder: Path, command: str, words: str, toml: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ggp.referee.match_command import main
+    from ggp.referee.cli.match import main
 
     assert main(["go,size=9", f"a={command}", "b=random", "--time", "10", "--bot", f"a,{words}", "--games", "2"]) == 2
     told = capsys.readouterr().err

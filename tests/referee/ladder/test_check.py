@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.check import run_check
-from ggp.referee.store import schema
-from ggp.referee.store.database import Database
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store import schema
+from ggp.referee.ladder.store.database import Database
+from ggp.referee.ladder.store.store import Store
 from tests.support.stores import ladder, match, pairings
 
 

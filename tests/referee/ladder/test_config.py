@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.store.model import Entrant, Format, FormatKind
 from ggp.referee.ladder.toml_file import ConfigError
-from ggp.referee.play.bot_spec import BOTS, ENGINE
-from ggp.referee.play.clock import TimeControl
-from ggp.referee.play.setting import Timeouts
-from ggp.referee.store.model import Entrant, Format, FormatKind
+from ggp.referee.match.bot_spec import BOTS, ENGINE
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.setting import Timeouts
 from tests.support.ladders import FILE, PAIR, POOL, write, wrong
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.config import read_ladder
-from ggp.referee.store.model import Format, FormatKind
+from ggp.referee.ladder.store.model import Format, FormatKind
 from tests.support.ladders import FILE, write, wrong
 
 

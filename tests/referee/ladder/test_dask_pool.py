@@ -14,12 +14,12 @@ import pytest
 
 from ggp.referee.ladder import dask_pool
 from ggp.referee.ladder.dask_pool import DaskPool, address_of, is_strict
+from ggp.referee.match.bot_spec import BOTS, BotSpec
+from ggp.referee.match.pool import WorkerPool, WorkersLost
+from ggp.referee.match.sandbox.levels import Sandbox
+from ggp.referee.match.series import SeriesConfig
+from ggp.referee.match.worker import Batch, BatchResult, SeriesRefused
 from ggp.referee.packed_records import unpack
-from ggp.referee.play.bot_spec import BOTS, BotSpec
-from ggp.referee.play.pool import WorkerPool, WorkersLost
-from ggp.referee.play.series import SeriesConfig
-from ggp.referee.play.worker import Batch, BatchResult, SeriesRefused
-from ggp.referee.sandbox.levels import Sandbox
 from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster, wait_for
 from tests.support.series import make_setup, script

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.dask_pool import DaskPool
-from ggp.referee.play.pool import WorkersLost
+from ggp.referee.match.pool import WorkersLost
 from tests.referee.ladder.test_dask_pool import play, whole
 from tests.support import ROOT
 from tests.support.codes import raises

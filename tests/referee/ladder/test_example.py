@@ -9,8 +9,8 @@ import pytest
 from ggp.referee.ladder.config import TABLES, read_ladder
 from ggp.referee.ladder.example import EXAMPLES, example, main
 from ggp.referee.ladder.session import check_programs, prepare_pools
+from ggp.referee.ladder.store.model import FormatKind, Ladder
 from ggp.referee.ladder.toml_file import keys_of
-from ggp.referee.store.model import FormatKind, Ladder
 
 EXAMPLE = re.compile(r"^#(?=[\[a-z])", re.MULTILINE)  # prose has a blank there
 

@@ -13,9 +13,9 @@ import pytest
 from ggp.referee.ladder.queries import PoolSummary, RecentGames, read_standings, recent_games, standings_json
 from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
 from ggp.referee.ladder.standings import BotScore, make_fit
+from ggp.referee.ladder.store.model import FitRow, GameRow, Pairing, PairScore, PoolEntry, StoredFit
 from ggp.referee.ratings.ratings import KeptRatings, Ratings
-from ggp.referee.store.model import FitRow, GameRow, Pairing, PairScore, PoolEntry, StoredFit
-from ggp.referee.web.pages import render
+from ggp.referee.server.web.pages import render
 from tests.support.schedule_runs import seats_of
 from tests.support.stores import Filled, ladder, match, meetings_in
 

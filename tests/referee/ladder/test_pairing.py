@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ggp.referee.ladder.pairing import Field, batch_size, draw_batch, most_pairs, random_for
 from ggp.referee.ladder.schedule import Schedule
-from ggp.referee.store.model import Format, Pairing, PoolEntry, PoolPast
+from ggp.referee.ladder.store.model import Format, Pairing, PoolEntry, PoolPast
 from tests.support.schedule_runs import ScheduleStore, TrueStrengths, run, seats_of, strengths
 
 

@@ -9,11 +9,11 @@ import pytest
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.run import LadderRun
+from ggp.referee.ladder.store.model import GAMES, Pair
+from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.tracker import ProgressTracker
-from ggp.referee.play.pool import WorkerPool, WorkersLost
-from ggp.referee.play.worker import ABORTED, REFEREE, Batch, BatchResult, SeriesRefused, mark
-from ggp.referee.store.model import GAMES, Pair
-from ggp.referee.store.store import Store
+from ggp.referee.match.pool import WorkerPool, WorkersLost
+from ggp.referee.match.worker import ABORTED, REFEREE, Batch, BatchResult, SeriesRefused, mark
 from tests.support.stores import entrant, ladder, match, pool
 
 

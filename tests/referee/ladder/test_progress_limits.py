@@ -8,7 +8,7 @@ import pytest
 
 from ggp.protocol.local_time import LOCAL
 from ggp.referee.ladder.progress import GameQuota, LimitError, PoolTurns, StopConditions, read_limits
-from ggp.referee.store.model import LostReason, Pair, PairResult, PairScore, PoolGames
+from ggp.referee.ladder.store.model import LostReason, Pair, PairResult, PairScore, PoolGames
 from tests.support.codes import raises
 
 NOW = datetime(2026, 11, 21, 17, 30, tzinfo=UTC)

@@ -9,7 +9,7 @@ from ggp.referee.ladder import queries
 from ggp.referee.ladder.queries import PoolSummary, expectations, thinned
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import BotScore, make_fit
-from ggp.referee.play.clock import TimeControl
+from ggp.referee.match.clock import TimeControl
 from tests.support.stores import Filled, a_season
 
 

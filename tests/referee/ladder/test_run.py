@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.store.model import StoreError
+from ggp.referee.ladder.store.model import StoreError
 from tests.support.cli import PYTHON, Ggp, ggp, wait_until
 from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 

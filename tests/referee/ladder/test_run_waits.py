@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ggp.referee.control.control import CommandQueue, RunController
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.run import LadderRun
 from ggp.referee.ladder.session import prepare_pools
-from ggp.referee.play.pool import LocalPool, WorkerPool, WorkersLost
-from ggp.referee.play.worker import BatchResult, WorkerConfig
-from ggp.referee.store.model import Full, Locked, StoreError
-from ggp.referee.store.store import Store
+from ggp.referee.ladder.store.model import Full, Locked, StoreError
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.pool import LocalPool, WorkerPool, WorkersLost
+from ggp.referee.match.worker import BatchResult, WorkerConfig
+from ggp.referee.server.control.control import CommandQueue, RunController
 from tests.support.cli import Ggp, wait_until
 from tests.support.dask_cluster import DaskCluster
 from tests.support.ladders import check_whole, first_line, open_store, write_ladder

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.referee.ladder.schedule import Schedule
+from ggp.referee.ladder.store.model import Format, FormatKind, Pairing, PairResult, PoolEntry, PoolPast
 from ggp.referee.ratings.spsa import Parameter, TunePlan
-from ggp.referee.store.model import Format, FormatKind, Pairing, PairResult, PoolEntry, PoolPast
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run, seats_of, strengths
 
 FORMATS = {

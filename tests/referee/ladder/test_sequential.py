@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ggp.referee.ladder.schedule import Schedule
 from ggp.referee.ladder.sequential import PoolTest
+from ggp.referee.ladder.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry, PoolPast
 from ggp.referee.ratings import sequential
 from ggp.referee.ratings.sprt import Hypotheses, judge, log_likelihood_ratio
-from ggp.referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry, PoolPast
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run, seats_of
 
 FORMAT = Format(kind=FormatKind.TEST, bots=("b", "a"), elo0=0, elo1=60)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.control import command
+from ggp.referee.cli import referee as command
 from ggp.referee.ladder import views
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Hypotheses, judge

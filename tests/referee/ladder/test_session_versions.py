@@ -8,7 +8,7 @@ import pytest
 
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.session import Watched
-from ggp.referee.play.bot_spec import Snapshot, version_of
+from ggp.referee.match.bot_spec import Snapshot, version_of
 from tests.support import ROOT
 from tests.support.ladders import POOL, write
 

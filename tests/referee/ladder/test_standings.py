@@ -17,7 +17,7 @@ from ggp.referee.ladder.standings import (
     standing_lines,
     zero_of,
 )
-from ggp.referee.store.model import PairScore, PoolEntry, StoredFit
+from ggp.referee.ladder.store.model import PairScore, PoolEntry, StoredFit
 from tests.support.stores import scores
 
 SEATS = [PoolEntry(1, "ann", "ann", "aa"), PoolEntry(2, "bob", "bob", "bb"), PoolEntry(3, "cat", "cat", "cc")]

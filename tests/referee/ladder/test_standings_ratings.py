@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from ggp.referee.ladder.rating import ResultsTable, elo_and_error, parents_of, rate_seats
+from ggp.referee.ladder.store.model import PairScore
 from ggp.referee.ratings.bradley_terry import Counts, CountsError, Priors
 from ggp.referee.ratings.ratings import rate
-from ggp.referee.store.model import PairScore
 from tests.support.schedule_runs import seats_of
 from tests.support.stores import by_id
 

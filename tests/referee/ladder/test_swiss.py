@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.referee.ladder.schedule import Schedule
+from ggp.referee.ladder.store.model import Format, FormatKind, PoolPast
 from ggp.referee.ladder.swiss import SwissTable, matched, pair_round
-from ggp.referee.store.model import Format, FormatKind, PoolPast
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run, seats_of, strengths
 
 EDGES = st.integers(2, 9).flatmap(

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry
 from ggp.referee.ladder.tune import WINDOW, FaultWindow, TunedBots, TuneState
-from ggp.referee.play.bot_spec import version_of
+from ggp.referee.match.bot_spec import version_of
 from ggp.referee.ratings.spsa import Parameter, TunedValue, TunePlan, Values
-from ggp.referee.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry
 from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
 from tests.support.dask_cluster import DaskCluster
 from tests.support.ladders import check_whole, open_store, results, write, wrong

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.archive import export
 from ggp.referee.ladder import bot_and_pair, check, views
 from ggp.referee.ladder.rating import rate_seats
-from ggp.referee.store.model import StoreEvent
-from ggp.referee.store.store import Store
-from ggp.referee.web.report import main as report
+from ggp.referee.ladder.store.model import StoreEvent
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.server.web.report import main as report
+from ggp.referee.tools.archive import export
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
 from tests.support.terminal import shown_on_terminal
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ggp.referee import rate_command
-from ggp.referee.control.control import CommandQueue
-from ggp.referee.control.handlers import QueryHandlers
+from ggp.referee.cli import rate as rate_command
 from ggp.referee.ladder import queries, views
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import make_fit, places
+from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow
 from ggp.referee.ratings.scale import ELO
-from ggp.referee.store.model import PairScore, PoolEntry, PoolRow
+from ggp.referee.server.control.control import CommandQueue
+from ggp.referee.server.control.handlers import QueryHandlers
 from tests.support.stores import Filled, entrant, ladder, scores
 
 Capture = pytest.CaptureFixture[str]

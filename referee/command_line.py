@@ -1,0 +1,110 @@
+"""Run a command: its exit status, its usage errors, and suggestions for misspelled words."""
+
+import contextlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ggp.protocol.errors import LocalProtocolError, Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import click  # imported where it is used: `ggp engine` and `ggp bot` start without it
+
+BAD_USAGE = 2
+_STARTERS = {f"ggp {word}" for word in ("verify", "bisect", "export", "import", "show", "check", "console")}
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def run_command(
+    command: "click.Command", name: str, argv: list[str], failures: tuple[type[Exception], ...] = ()
+) -> int:
+    """The exit status: the command's own, 2 for a usage error or a Problem, 1 for one of `failures`, 130 after Ctrl-C.
+
+    `name` as the user typed it (`ggp verify`). An error is a line on stderr. Processes that a program leaves behind
+    are ended with the command.
+    """
+    import click
+
+    from ggp.protocol.transports.subreaper import adopting_orphans
+
+    try:
+        orphans = adopting_orphans() if name in _STARTERS else contextlib.nullcontext()
+        # Not `command.main`: it ends the process where a pipe is closed, instead of raising BrokenPipeError.
+        with orphans, command.make_context(name, list(argv)) as context:
+            return int(command.invoke(context) or 0)
+    except click.exceptions.Exit as end:  # of --help
+        return end.exit_code
+    except failures as error:
+        click.echo(f"{name}: {error}", err=True)
+        return 1
+    except click.UsageError as error:
+        click.echo(f"{name}: {message_of(error)} ({name} --help)", err=True)
+    except click.ClickException as error:
+        click.echo(f"{name}: {message_of(error)}", err=True)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except (Problem, LocalProtocolError) as error:
+        click.echo(f"{name}: {error}", err=True)
+    return BAD_USAGE
+
+
+def make_folder(option: str, path: "Path | None") -> str:
+    """The absolute path of the folder that an option names, made if it is not there; "" for none. Raises UsageError."""
+    import click
+
+    if path is None:
+        return ""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"{option} {path}: {error.strerror}: name a folder that can be made") from None
+    return str(path.absolute())
+
+
+# -- suggestions ----------------------------------------------------------------------------------------
+
+
+_SHORTEST = 3  # letters of a beginning that is completed
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is the fewest slips of the keyboard away, or the only one that begins like it; "" if none is
+    near: a suggestion that has little in common with what was typed misleads."""
+    typed, names = word.lower(), sorted(known)
+    letters = len(typed.lstrip("-:"))
+    slips = {name: _slips(typed, name.lower()) for name in names}
+    most = 0 if letters < 2 else 1 if letters < 6 else 2
+    close = min(names, key=lambda name: slips[name], default="")
+    if close and slips[close] <= most:
+        return close
+    longer = [name for name in names if letters >= _SHORTEST and name.lower().startswith(typed)]
+    return longer[0] if len(longer) == 1 else ""
+
+
+def message_of(error: "click.ClickException") -> str:
+    """The message of an error without passwords, with our suggestion for an option that does not exist; click's go by
+    common letters."""
+    from click import NoSuchOption
+
+    from ggp.protocol.printed import without_passwords
+
+    if isinstance(error, NoSuchOption):
+        parameters = error.ctx.command.params if error.ctx is not None else []
+        close = nearest(error.option_name, [name for each in parameters for name in (*each.opts, *each.secondary_opts)])
+        error = NoSuchOption(error.option_name, possibilities=[close] if close else None, ctx=error.ctx)
+    return without_passwords(error.format_message())
+
+
+def _slips(one: str, two: str) -> int:
+    """Letters added, left out, replaced, or two neighbours exchanged: the optimal string alignment distance."""
+    last: list[int] = []
+    before: list[int] = []
+    row = list(range(len(two) + 1))
+    for i, a in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(two, 1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == two[j - 2] and b == one[i - 2]:
+                row[j] = min(row[j], last[j - 2] + 1)
+    return row[-1]

@@ -1,1 +1,0 @@
-"""`ggp doctor`: what this machine offers to this user."""

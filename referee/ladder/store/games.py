@@ -1,0 +1,625 @@
+"""Stores finished matches, unplayable pairs and challenges, and updates the counts, within the caller's transaction.
+
+A match is new if its pair is open, its game is not finished and its key is not stored. A match that comes twice changes
+nothing. One transaction writes at a time (see database), so a look before an insert is safe.
+"""
+
+import contextlib
+import gc
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+)
+
+from ggp.referee.ladder.store.bulk import execute_many
+from ggp.referee.ladder.store.counts import (
+    ALL_DONE,
+    COLUMNS,
+    StoredEnding,
+    count_games,
+    count_pairs,
+    meetings_of,
+    ordered,
+    played_games,
+    points_of,
+)
+from ggp.referee.ladder.store.database import clean, in_parts
+from ggp.referee.ladder.store.entries import now, readmitted, suspend
+from ggp.referee.ladder.store.model import (
+    GAMES,
+    TESTED,
+    ChallengeRow,
+    FinishedGame,
+    FormatKind,
+    LostReason,
+    Pair,
+    Pairing,
+    PairResult,
+    PairScore,
+    PoolPast,
+    StoreError,
+    UnplayablePair,
+)
+from ggp.referee.ladder.store.schema import (
+    ENGINE,
+    ISSUED,
+    KEY,
+    NAME,
+    NO_CULPRIT,
+    PLAYED,
+    TEXT,
+    UNPLAYABLE,
+    WITHDRAWN,
+    WORD,
+    challenges,
+    games,
+    pairs,
+    pools,
+    records,
+    tallies,
+    versions,
+)
+from ggp.referee.match.outcome import REPLAYS, WINDOW, void_reason
+from ggp.referee.match.series import GameResult, seats
+
+
+def newest(connection: Connection) -> int:
+    """Return the highest id of a game. Ids follow each other and games are never removed, so it counts the games."""
+    return int(connection.execute(select(func.coalesce(func.max(games.c.id), 0))).scalar_one())
+
+
+def add(
+    connection: Connection, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]
+) -> list[PairResult]:
+    """Store what is new; the pairs that this completed, by pool and number."""
+    ids = {one.pair.id for one in finished} | {one.pair.id for one in unplayable}
+    there = {row.id: row for row in in_parts(connection, select(pairs), pairs.c.id, ids)}
+    if unknown := ids - there.keys():
+        raise StoreError(
+            f"pair {min(unknown)} is not in this store: it was played for another one", code="no-such-pair"
+        )
+    issued = [row for row in there.values() if row.state == ISSUED]
+    missing = {(row.id, game) for row in issued for game in range(GAMES) if game not in played_games(row.done)}
+    new = _new_games(connection, finished, there, missing)
+    given_up = {one.pair.id: one for one in unplayable if any((one.pair.id, game) in missing for game in range(GAMES))}
+    if new:
+        execute_many(connection, _ADD_GAMES, [row for row, _ in new])
+        execute_many(connection, _ADD_RECORDS, [{"game": row["id"], "data": one.result.record} for row, one in new])
+        count_games(connection, [row for row, _ in new])
+    touched = {row["pair"] for row, _ in new if row["finished"]} | given_up.keys()
+    done = {id: sum(1 << game for game in range(GAMES) if (id, game) not in missing) for id in touched}
+    over = {id for id in touched if done[id] == ALL_DONE} | given_up.keys()
+    ended = _by_pair(in_parts(connection, _ENDED, games.c.pair, over))
+    if touched:
+        rows = [_standing(id, done[id], points_of(ended[id]), given_up.get(id)) for id in sorted(touched)]
+        execute_many(connection, _SETTLE, rows)
+    for pool, number in sorted(Counter(there[id].pool for id in over if done[id] == ALL_DONE).items()):
+        connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
+    for one in given_up.values():
+        if one.who not in (None, NO_CULPRIT):
+            suspend(connection, one.who, one.reason, there[one.pair.id].pool, one.pair.batch)
+    _suspend_for_voids(connection, [(row, there[one.pair.id].batch) for row, one in new])
+    blamed = {id for id, one in given_up.items() if one.who not in (None, NO_CULPRIT)}
+    results = [
+        _pair_result(there[id], points_of(ended[id]), ended[id], LostReason.SUSPENDED if id in blamed else None)
+        for id in over
+    ]
+    return sorted(results, key=lambda one: (one.pool, one.number))
+
+
+def _standing(id: int, done: int, points: float | None, given_up: UnplayablePair | None) -> dict[str, object]:
+    return {
+        "pair": id,
+        "new_state": PLAYED if done == ALL_DONE else UNPLAYABLE if given_up else ISSUED,
+        "new_done": done,
+        "new_points": points,
+        "new_culprit": None if given_up is None else ENGINE if given_up.who is None else given_up.who,
+        "new_reason": clean(given_up.reason, TEXT) if given_up else "",
+    }
+
+
+def _new_games(
+    connection: Connection,
+    finished: Sequence[FinishedGame],
+    there: Mapping[int, Row[Any]],
+    missing: set[tuple[int, int]],
+) -> list[tuple[dict[str, Any], FinishedGame]]:
+    """The rows of the matches that are new. Those that are finished leave `missing`: (pair, game)."""
+    keys = {one.result.key for one in finished}
+    known = {row.key for row in in_parts(connection, select(games.c.key), games.c.key, keys)}
+    last = _last(connection, games)
+    new: list[tuple[dict[str, Any], FinishedGame]] = []
+    for one in finished:
+        place = one.pair.id, one.result.number
+        if place not in missing or one.result.key in known:
+            continue
+        if len(one.result.key) > KEY:
+            raise StoreError(
+                f"the key {one.result.key[:60]}… is longer than {KEY} characters: shorten the ladder's name",
+                code="key-too-long",
+            )
+        known.add(one.result.key)
+        if not one.result.replayed:
+            missing.discard(place)
+        new.append((_game(connection, there[one.pair.id], one.result, last + 1 + len(new)), one))
+    return new
+
+
+def _game(connection: Connection, pair: Row[Any], played: GameResult, id: int) -> dict[str, Any]:
+    order = seats(played.number)
+    first, second = ordered(pair.first, pair.second, played.number)
+    return {
+        "id": id,
+        "key": played.key,
+        "pair": pair.id,
+        "pool": pair.pool,
+        "game": played.number,
+        "attempt": played.attempt,
+        "finished": not played.replayed,
+        "first": first,
+        "second": second,
+        "result": clean(played.result, WORD),
+        "winner": order.index(played.winner) + 1 if played.winner >= 0 else 0,
+        "termination": clean(played.termination, WORD),
+        "culprit": _culprit(connection, pair, played),
+        "detail": clean(played.detail, TEXT),
+        "plies": played.plies,
+        "ms1": played.used[order[0]],
+        "ms2": played.used[order[1]],
+        "suspect": played.suspect,
+        "opening": played.opening,
+        "moves": played.moves if played.moves >= 0 else id,  # of no other game
+        "ended": clean(played.ended, WORD),
+    }
+
+
+def _culprit(connection: Connection, pair: Row[Any], played: GameResult) -> int:
+    """The version at fault: the loser; of a void match, the version of that name."""
+    if played.culprit in ("", "engine"):
+        return ENGINE if played.culprit else NO_CULPRIT
+    if played.winner >= 0:
+        return int(pair.second if played.winner == 0 else pair.first)
+    both = versions.c.id.in_((pair.first, pair.second))
+    named = or_(versions.c.name == played.culprit, versions.c.label == played.culprit)
+    found = connection.execute(select(versions.c.id).where(both, named)).scalars().all()
+    if len(found) != 1:
+        raise StoreError(
+            f"{played.key}: its culprit {played.culprit!r} is not one of the two that played", code="bad-culprit"
+        )
+    return int(found[0])
+
+
+def _suspend_for_voids(connection: Connection, new: Sequence[tuple[dict[str, Any], int]]) -> None:
+    """Suspend the versions that made too many matches void; `new` are the rows of matches, with their batches."""
+    void = [(row, batch) for row, batch in new if not row["finished"] and row["culprit"] > NO_CULPRIT]
+    last = {(row["pool"], row["culprit"]): (row, batch) for row, batch in void}
+    for (pool, version), (row, batch) in last.items():
+        if (number := _voids(connection, pool, version)) > REPLAYS:
+            reason = void_reason(number, f"{row['termination']}: {row['detail']}")
+            suspend(connection, version, reason, pool, batch)
+
+
+def _voids(connection: Connection, pool: int, version: int) -> int:
+    """How many of the last games of a version in a pool are void by its fault, since it was readmitted."""
+    played = select(games.c.id, games.c.finished, games.c.culprit, games.c.ended).where(games.c.pool == pool)
+    rows = [
+        row
+        for side in (games.c.first, games.c.second)
+        for row in connection.execute(played.where(side == version).order_by(games.c.id.desc()).limit(WINDOW))
+    ]
+    since = readmitted(connection, version)
+    last = sorted(rows, key=lambda row: row.id, reverse=True)[:WINDOW]
+    return sum(not row.finished and row.culprit == version and row.ended > since for row in last)
+
+
+def _last(connection: Connection, table: Table) -> int:
+    """The highest id of a table, 0 if it is empty."""
+    last: int | None = connection.execute(_LAST[table]).scalar_one()
+    return last or 0
+
+
+# -- Pairs: issued, open, finished, and the counts of meetings.
+
+
+_PAGE = 2000  # pairs that are read at a time
+_COUNTS = tuple(tallies.c[name] for name in COLUMNS)
+_MET = (tallies.c.first, tallies.c.second, *_COUNTS)
+_PAIR_ENDED = (games.c.game, games.c.result, games.c.winner, games.c.termination, games.c.opening, games.c.moves)
+_ENDED = select(games.c.pair, *_PAIR_ENDED).where(games.c.finished)
+_SETTLE = (
+    pairs.update()
+    .where(pairs.c.id == bindparam("pair"))
+    .values({name: bindparam(f"new_{name}") for name in ("state", "done", "points", "culprit", "reason")})
+)
+_ADD_GAMES, _ADD_RECORDS = games.insert(), records.insert()
+_LAST = {table: select(func.max(table.c.id)) for table in (games, pairs, challenges)}
+
+
+def issue(
+    connection: Connection, pool: int, batch: int | None, pairings: Sequence[Pairing], front: str = ""
+) -> list[Pair]:
+    """The next batch of a pool, numbered, for this front of a lobby alone if there are several.
+
+    `batch`: its number; None: the next. Raises StoreError for one that was issued already or comes too early.
+    """
+    batches, issued = extent(connection, pool)
+    batch = batches if batch is None else batch
+    if batch != batches:
+        raise StoreError(
+            f"batch {batch} cannot be issued, the next is {batches}: another process issues pairs too",
+            code="batch-conflict",
+        )
+    last = _last(connection, pairs)
+    made = [
+        Pair(last + 1 + index, pool, issued + index, batch, one.first, one.second) for index, one in enumerate(pairings)
+    ]
+    if not made:
+        return []
+    rows: list[dict[str, object]] = [
+        {"id": one.id, "pool": pool, "number": one.number, "batch": batch, "first": one.first, "second": one.second}
+        | {"state": ISSUED, "done": 0, "points": None, "culprit": None, "reason": "", "front": front or None}
+        for one in made
+    ]
+    connection.execute(pairs.insert(), rows)
+    count_pairs(connection, made)
+    return made
+
+
+def open_pairs(connection: Connection, pool: int, front: str = "", among: Collection[int] | None = None) -> list[Pair]:
+    """Issued and not finished, by number. `front`: only those that this front of a lobby may claim; `among`: of these
+    versions."""
+    these = and_(pairs.c.pool == pool, pairs.c.state == ISSUED)
+    if front:
+        these = and_(these, or_(pairs.c.front.is_(None), pairs.c.front == front))
+    if among is not None:
+        these = and_(these, pairs.c.first.in_(among), pairs.c.second.in_(among))
+    ids = select(pairs.c.id).where(these).scalar_subquery()
+    void = select(games.c.pair, games.c.game, func.count()).where(games.c.pair.in_(ids), games.c.finished.is_(False))
+    tried = {(pair, game): times for pair, game, times in connection.execute(void.group_by(games.c.pair, games.c.game))}
+    return [
+        replace(_pair(row), tried=(tried.get((row.id, 0), 0), tried.get((row.id, 1), 0)))
+        for row in connection.execute(select(pairs).where(these).order_by(pairs.c.number))
+    ]
+
+
+def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
+    """What a schedule of this kind begins from."""
+    batches, issued = extent(connection, pool)
+    these = and_(pairs.c.pool == pool, pairs.c.batch >= batches - 2)
+    recent = [(_pair(row), result) for row, result in _with_results(connection, these)]
+    with _many_values():
+        settled, met = _settled(connection, pool, _recent_counts(connection, these))
+    rounds = _lost_rounds(connection, pool) if kind is FormatKind.SWISS else None
+    return PoolPast(
+        batches=batches,
+        issued=issued,
+        settled=tuple(settled),
+        recent=tuple(recent),
+        met=met,
+        results=tuple(_all_results(connection, pool)) if kind in TESTED else (),
+        lost={} if kind is FormatKind.LADDER else _lost_pairs(connection, pool, batches, rounds),
+        lost_rounds=rounds or frozenset(),
+    )
+
+
+def meetings(
+    connection: Connection, pool: int, first: Collection[int] | None = None, second: Collection[int] | None = None
+) -> list[PairScore]:
+    """All finished games, per ordered pair of versions; only those of `first` in seat 1, of `second` in seat 2."""
+    met = _of_meetings(select(*_MET), pool).order_by(tallies.c.first, tallies.c.second)
+    if first is not None or second is not None:
+        # The key begins with seat 1: to look for each version there is less than to read all meetings.
+        met = met.where(tallies.c.first.in_(select(versions.c.id) if first is None else first))
+    if second is not None:
+        met = met.where(tallies.c.second.in_(second))
+    with _many_values():
+        return [PairScore(*row) for row in connection.execute(met).all()]
+
+
+def meeting_counts(connection: Connection, pool: int) -> list[str]:
+    """All meetings by fields of PairScore: of each field the values of all, with commas between; [] without meetings.
+
+    The order of the meetings may be any, and is the same in every field: none is NULL, and one scan gives all. Where
+    there are 10⁵ meetings a row for each takes twice as long.
+    """
+    columns: list[ColumnElement[Any]] = [func.aggregate_strings(cast(column, Text), ",") for column in _MET]
+    row = connection.execute(_of_meetings(select(*columns), pool)).one()
+    return [] if row[0] is None else list(row)
+
+
+def _of_meetings(query: Select[Any], pool: int) -> Select[Any]:
+    """Of the pairs of versions that have finished games in the pool."""
+    return query.where(tallies.c.pool == pool, or_(*(count > 0 for count in _COUNTS)))
+
+
+class OwnGame(NamedTuple):
+    """A match of a version as it sees it: its seat, the version at fault, its own ms."""
+
+    id: int
+    key: str
+    seat: int
+    result: str
+    winner: int
+    termination: str
+    culprit: int
+    plies: int
+    ms: int
+
+
+def newest_of(connection: Connection, pool: int, version: int, most: int) -> list[OwnGame]:
+    """The last matches of a version in a pool, void ones too, the newest first; read from one table alone."""
+    found: list[OwnGame] = []
+    for seat, side, ms in ((1, games.c.first, games.c.ms1), (2, games.c.second, games.c.ms2)):
+        facts = (games.c.result, games.c.winner, games.c.termination, games.c.culprit, games.c.plies)
+        query = select(games.c.id, games.c.key, literal(seat), *facts, ms).where(games.c.pool == pool, side == version)
+        rows = connection.execute(query.order_by(games.c.id.desc()).limit(most)).all()
+        found += [OwnGame(*row) for row in rows]
+    return sorted(found, key=lambda game: game.id, reverse=True)[:most]
+
+
+def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:
+    """A page of the finished pairs of two versions with numbers above `after`, with the points of `one`."""
+    both = or_(
+        and_(pairs.c.pool == pool, pairs.c.first == one, pairs.c.second == other, pairs.c.number > after),
+        and_(pairs.c.pool == pool, pairs.c.first == other, pairs.c.second == one, pairs.c.number > after),
+    )
+    found = _with_results(connection, and_(both, pairs.c.state != ISSUED), _PAGE)
+    return [_as_first(result, one) for _, result in found if result is not None]
+
+
+def extent(connection: Connection, pool: int) -> tuple[int, int]:
+    """How many batches and how many pairs were issued. Raises StoreError for a pool that is not there."""
+    if connection.execute(select(pools.c.id).where(pools.c.id == pool)).first() is None:
+        raise StoreError(f"there is no pool {pool} in this store: enrol a ladder first", code="no-such-pool")
+    batch, number = (
+        connection.execute(select(func.max(column)).where(pairs.c.pool == pool)).scalar_one()
+        for column in (pairs.c.batch, pairs.c.number)
+    )
+    return (0, 0) if number is None else (batch + 1, number + 1)
+
+
+def _all_results(connection: Connection, pool: int) -> Iterator[PairResult]:
+    after = -1
+    while True:
+        these = and_(pairs.c.pool == pool, pairs.c.number > after, pairs.c.state != ISSUED)
+        page = _with_results(connection, these, _PAGE)
+        yield from (result for _, result in page if result is not None)
+        if len(page) < _PAGE:
+            return
+        after = page[-1][0].number
+
+
+def _lost_rounds(connection: Connection, pool: int) -> frozenset[int]:
+    """Return the batches of which every pair is lost and no game was played."""
+    played = func.count(case((or_(~_is_lost(), pairs.c.done != 0), 1)))
+    query = select(pairs.c.batch).where(pairs.c.pool == pool).group_by(pairs.c.batch).having(played == 0)
+    return frozenset(connection.execute(query).scalars())
+
+
+def _lost_pairs(
+    connection: Connection, pool: int, batches: int, rounds: frozenset[int] | None
+) -> dict[tuple[int, int], int]:
+    """Return how many pairs of any two versions, (lower id, higher id), are lost, as PoolPast says.
+
+    `rounds`: the lost rounds of a Swiss tournament, None for any other format. This looks at every pair of the pool.
+    """
+    if rounds is None:
+        these = and_(_is_lost(), or_(pairs.c.state == WITHDRAWN, pairs.c.batch < batches - 2))
+    else:
+        these = and_(_is_lost(), pairs.c.batch.in_(sorted(rounds)))
+    query = select(pairs.c.first, pairs.c.second, func.count()).where(pairs.c.pool == pool, these)
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    for first, second, number in connection.execute(query.group_by(pairs.c.first, pairs.c.second)):
+        found[min(first, second), max(first, second)] += number
+    return dict(found)
+
+
+def _with_results(
+    connection: Connection, these: ColumnElement[bool], most: int | None = None
+) -> list[tuple[Row[Any], PairResult | None]]:
+    """These pairs by number, each with its result unless it is open."""
+    chosen = select(pairs).where(these).order_by(pairs.c.number).limit(most)
+    rows = connection.execute(chosen).all()
+    ids = chosen.with_only_columns(pairs.c.id).scalar_subquery()
+    ended = _by_pair(connection.execute(_ENDED.where(games.c.pair.in_(ids))))
+    return [
+        (row, None if row.state == ISSUED else _pair_result(row, row.points, ended[row.id], _lost(row))) for row in rows
+    ]
+
+
+def _by_pair(rows: Iterable[Row[Any]]) -> dict[int, list[StoredEnding]]:
+    """The rows of `_ENDED`."""
+    ended: dict[int, list[StoredEnding]] = defaultdict(list)
+    for row in rows:
+        ended[row.pair].append(StoredEnding(row.game, row.result, row.winner, row.termination, row.opening, row.moves))
+    return ended
+
+
+def _pair_result(row: Row[Any], points: float | None, ended: list[StoredEnding], lost: LostReason | None) -> PairResult:
+    met = meetings_of(row.first, row.second, ended)
+    lines = tuple((one.opening, one.moves) for one in sorted(ended, key=lambda one: one.game))
+    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool, lost, lines)
+
+
+def _is_lost() -> ColumnElement[bool]:
+    """Return the condition for pairs that were withdrawn, or that a bot could not play and was suspended for."""
+    blamed = and_(pairs.c.state == UNPLAYABLE, pairs.c.culprit > NO_CULPRIT)
+    return or_(pairs.c.state == WITHDRAWN, blamed)
+
+
+def _lost(row: Row[Any]) -> LostReason | None:
+    """Return why a stored pair was not played, None if it was, is open, or was given up for the engine."""
+    if row.state == WITHDRAWN:
+        return LostReason.WITHDRAWN
+    return LostReason.SUSPENDED if row.state == UNPLAYABLE and row.culprit > NO_CULPRIT else None
+
+
+def _as_first(result: PairResult, one: int) -> PairResult:
+    if result.first == one:
+        return result
+    points = None if result.points is None else 2 - result.points
+    return replace(result, first=result.second, second=result.first, points=points)
+
+
+def _settled(
+    connection: Connection, pool: int, less: dict[tuple[int, int], list[int]]
+) -> tuple[list[PairScore], dict[tuple[int, int], int]]:
+    """All meetings less these counts, and the pairs issued per (lower id, higher id)."""
+    settled: list[PairScore] = []
+    met: dict[tuple[int, int], int] = {}
+    query = select(tallies.c.first, tallies.c.second, tallies.c.issued, *_COUNTS).where(tallies.c.pool == pool)
+    for row in connection.execute(query.order_by(tallies.c.first, tallies.c.second)).all():
+        first, second, issued = row[:3]
+        counts: Sequence[int] = row[3:]
+        if (first, second) in less:
+            counts = [have - one for have, one in zip(counts, less.pop((first, second)), strict=True)]
+            if min(counts) < 0:
+                less[first, second] = list(counts)  # reported below
+                break
+        if any(counts):
+            settled.append(PairScore(first, second, *counts))
+        if issued:
+            both = (first, second) if first < second else (second, first)
+            met[both] = met.get(both, 0) + issued
+    if less:
+        raise StoreError(
+            "the store's counts differ from its games: repair them with ggp ladder check --repair",
+            code="counts-differ",
+        )
+    return settled, met
+
+
+def _recent_counts(connection: Connection, these: ColumnElement[bool]) -> dict[tuple[int, int], list[int]]:
+    """What the finished games of these pairs add to meetings, in the order of COLUMNS."""
+    counts: dict[tuple[int, int], list[int]] = {}
+    rows = select(pairs.c.first, pairs.c.second, *_PAIR_ENDED).join(games, games.c.pair == pairs.c.id)
+    for first, second, *ending in connection.execute(rows.where(these, games.c.finished)):
+        for met in meetings_of(first, second, [StoredEnding(*ending)]):
+            sofar = counts.setdefault((met.first, met.second), [0] * len(COLUMNS))
+            for index, name in enumerate(COLUMNS):
+                sofar[index] += getattr(met, name)
+    return counts
+
+
+@contextlib.contextmanager
+def _many_values() -> Iterator[None]:
+    """Without garbage collection, which would visit hundreds of thousands of values that hold no cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _pair(row: Row[Any]) -> Pair:
+    return Pair(row.id, row.pool, row.number, row.batch, row.first, row.second, played_games(row.done))
+
+
+# -- Challenges: unrated series that users of a lobby ask for.
+
+
+def challenge(
+    connection: Connection, pool: int, pairing: Pairing, number: int, owner: str, until: str
+) -> tuple[int, list[Pair]]:
+    """Issue a challenge of `number` pairs; its id, and its pairs. Raises StoreError for a rated pool."""
+    if connection.execute(select(pools.c.rated).where(pools.c.id == pool)).scalar_one_or_none() is not False:
+        raise StoreError(f"pool {pool} is rated: challenges need an unrated pool", code="not-unrated")
+    batch, _ = extent(connection, pool)
+    made = issue(connection, pool, batch, [pairing] * number)
+    last = _last(connection, challenges)
+    connection.execute(
+        challenges.insert().values(
+            id=last + 1,
+            pool=pool,
+            batch=batch,
+            owner=clean(owner, NAME),
+            asked=now(),
+            until=clean(until, WORD),
+            reason="",
+        )
+    )
+    return last + 1, made
+
+
+def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int] = ()) -> bool:
+    """Withdraw the open pairs of a challenge except `keep`, which are being played; False if there was none.
+
+    The reason is stored if it is the first one and a pair was withdrawn.
+    """
+    row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
+    if row is None:
+        raise StoreError(f"there is no challenge {id}", code="no-such-challenge")
+    theirs = and_(pairs.c.pool == row.pool, pairs.c.batch == row.batch, pairs.c.state == ISSUED)
+    left = connection.execute(
+        pairs.update().where(theirs, pairs.c.id.not_in(list(keep))).values(state=WITHDRAWN)
+    ).rowcount
+    lost = and_(pairs.c.pool == row.pool, pairs.c.batch == row.batch, pairs.c.state.not_in((PLAYED, ISSUED)))
+    if not row.reason and connection.execute(select(pairs.c.id).where(lost).limit(1)).first():
+        these = challenges.c.id == id
+        connection.execute(challenges.update().where(these).values(reason=clean(reason, TEXT) or "withdrawn"))
+    return bool(left)
+
+
+def list_challenges(
+    connection: Connection, pool: int | None = None, only_open: bool = False, most: int = 0
+) -> list[ChallengeRow]:
+    """By id: of one pool or all, with open pairs or all, and the newest `most` (0: all)."""
+    where: list[ColumnElement[bool]] = [] if pool is None else [challenges.c.pool == pool]
+    if only_open:
+        mine = and_(pairs.c.pool == challenges.c.pool, pairs.c.batch == challenges.c.batch, pairs.c.state == ISSUED)
+        where.append(select(pairs.c.id).where(mine).exists())
+    query = select(challenges).where(*where).order_by(challenges.c.id.desc()).limit(most or None)
+    return [_stands(connection, row) for row in connection.execute(query).all()][::-1]
+
+
+def find_challenge(connection: Connection, id: int) -> ChallengeRow | None:
+    """How it stands; None if there is no such challenge."""
+    row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
+    return None if row is None else _stands(connection, row)
+
+
+def _stands(connection: Connection, row: Row[Any]) -> ChallengeRow:
+    theirs = and_(pairs.c.pool == row.pool, pairs.c.batch == row.batch)
+    of_pairs = select(
+        func.min(pairs.c.first).label("first"),
+        func.min(pairs.c.second).label("second"),
+        func.count().label("pairs"),
+        _count(pairs.c.state == PLAYED, "played"),
+        _count(pairs.c.state == ISSUED, "open"),
+    ).where(theirs)
+    counts, first_won = games.c.result != "", games.c.winner == games.c.game + 1
+    of_games = (
+        select(
+            _count(and_(counts, first_won), "wins"),
+            _count(and_(counts, games.c.winner == 0), "draws"),
+            _count(and_(counts, games.c.winner != 0, ~first_won), "losses"),
+            _count(~counts, "void"),
+        )
+        .join(pairs, pairs.c.id == games.c.pair)
+        .where(theirs, games.c.finished)
+    )
+    both = {**connection.execute(of_pairs).one()._mapping, **connection.execute(of_games).one()._mapping}
+    return ChallengeRow(**{**row._mapping, **both})
+
+
+def _count(which: ColumnElement[bool], name: str) -> ColumnElement[int]:
+    return func.count(case((which, 1))).label(name)

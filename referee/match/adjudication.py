@@ -1,0 +1,120 @@
+"""Ends a match early by what is said of it: a side that is lost, or a drawn position. Off unless it is asked for.
+
+Both bots say so, with each move (`ggp-genmove_analyze`); or, in their place, a third bot that judges the match and is
+asked after each ply. What they say is a `winrate`, the chance of a side to win, 0 to 1, or a `score`, points ahead.
+"""
+
+import math
+import re
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from ggp.protocol.errors import Problem
+from ggp.referee.match.analysis import BotAnalysis, read_analysis
+
+Kind = Literal["resign", "draw"]
+Measure = Literal["winrate", "score"]
+_MOST = 10_000  # plies
+_LARGEST = 1e6  # points
+_FORM = re.compile(r"(winrate|score|plies|after)=([0-9.]{1,12})")
+_WRITE = "write winrate=0.02 plies=6 after=20, or score=10 in place of the winrate"
+
+
+class AdjudicationError(Problem, ValueError):
+    """An invalid rule; str() is one line with the right form."""
+
+    code = "bad-adjudication"
+
+
+@dataclass(frozen=True, slots=True)
+class AdjudicationRule:
+    """`resign`: one side has a winrate of `level` at most and the other for the rest, or is behind by a score of
+    `level` at least and the other ahead; `draw`: both hope for ½ ± `level`, or are ahead or behind by no more.
+
+    It takes `plies` plies in a row by both sides, from ply `after` + 1 on.
+    """
+
+    kind: Kind
+    level: float
+    plies: int
+    after: int = 0
+    measure: Measure = "winrate"
+
+    @classmethod
+    def parse(cls, kind: Kind, text: str) -> "AdjudicationRule":
+        """`winrate=0.02 plies=6 after=20` or `score=10 plies=6`, with blanks or commas; `after` may be left out.
+
+        Raises AdjudicationError.
+        """
+        said = dict[str, float]()
+        for word in re.split(r"[\s,]+", text.strip()):
+            found = _FORM.fullmatch(word)
+            if found is None or found[1] in said:
+                raise AdjudicationError(f"{text[:80]!r}: {_WRITE}")
+            try:
+                said[found[1]] = float(found[2])
+            except ValueError:
+                said[found[1]] = math.nan
+        measure: Measure = "score" if "score" in said else "winrate"
+        if "score" in said and "winrate" in said:
+            raise AdjudicationError(f"{text[:80]!r}: {_WRITE}")
+        level = said.get(measure, math.nan)
+        if measure == "winrate" and not 0 <= level < 0.5:
+            raise AdjudicationError("winrate is a number from 0 to below 0.5, as in winrate=0.02")
+        if measure == "score" and not (0 <= level <= _LARGEST and (level or kind == "draw")):
+            raise AdjudicationError(f"score is a number of points up to {_LARGEST:.0f}, as in score=10")
+        plies, after = said.get("plies", math.nan), said.get("after", 0.0)
+        if not (2 <= plies <= _MOST and 0 <= after <= _MOST and plies.is_integer() and after.is_integer()):
+            raise AdjudicationError("plies is a number of plies from 2, after one from 0: plies=6 after=20")
+        return cls(kind, level, int(plies), int(after), measure)
+
+    def __str__(self) -> str:
+        after = f" after={self.after}" if self.after else ""
+        return f"{self.kind} {self.measure}={self.level:g} plies={self.plies}{after}"
+
+
+class Adjudicator:
+    """Reads what is said of the plies of one match. `who` says it, in words."""
+
+    def __init__(self, rules: tuple[AdjudicationRule, ...], who: str = "both bots") -> None:
+        self._rules, self._who = rules, who
+        # The latest plies: the seat, and the winrate and the score of seat 1, None where they are unknown.
+        self._seen: deque[tuple[int, float | None, float | None]] = deque(maxlen=max(rule.plies for rule in rules))
+
+    def see(self, ply: int, seat: int, analysis: str) -> tuple[int, str] | None:
+        """The winner (0: a draw) that a rule finds after this ply, and the numbers behind it."""
+        said = read_analysis(analysis)
+        winrate, score = said.winrate, said.score
+        if seat == 2:
+            winrate, score = None if winrate is None else 1 - winrate, None if score is None else -score
+        self._seen.append((seat, winrate, score))
+        for rule in self._rules:
+            if ply >= rule.after + rule.plies and (found := self._apply(rule)) is not None:
+                return found
+        return None
+
+    def _apply(self, rule: AdjudicationRule) -> tuple[int, str] | None:
+        latest = list(self._seen)[-rule.plies :]
+        said = [one for _, *both in latest if (one := both[rule.measure == "score"]) is not None]
+        if len(said) < rule.plies or len({seat for seat, *_ in latest}) < 2:
+            return None
+        numbers = " ".join(f"{one:.3g}" for one in said[-8:])
+        told = f"{rule.plies} plies by {self._who}; {_MEANT[rule.measure]}: {numbers}"
+        slack = rule.level + 1e-9  # 1 − 0.98 is above 0.02
+        even = 0.5 if rule.measure == "winrate" else 0.0
+        if rule.kind == "draw":
+            return (0, f"drawn by {told}") if all(abs(one - even) <= slack for one in said) else None
+        for loser, sign in ((1, 1), (2, -1)):
+            behind = [even + sign * (one - even) for one in said]  # of the side that may be lost
+            if all((one <= slack) if even else (one <= -rule.level + 1e-9) for one in behind):
+                return 3 - loser, f"seat {loser} is lost by {told}"
+        return None
+
+
+_MEANT = {"winrate": "win rate of seat 1", "score": "points that seat 1 is ahead"}
+
+
+def missing(rules: tuple[AdjudicationRule, ...], said: BotAnalysis) -> str:
+    """The first thing that these rules need and this analysis does not say, "" if there is none."""
+    return next((rule.measure for rule in rules if getattr(said, rule.measure) is None), "")

@@ -1,0 +1,121 @@
+"""Asks bots what they would play in a position, keeps a few of them alive, and keeps each in step with the position."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.engine import AGREE, Status
+from ggp.referee.match.outcome import BotFault, Termination
+from ggp.referee.match.player import Player, start_bot
+from ggp.referee.match.setting import Setting
+
+_TIME = "5/move"  # for a bot that is asked without a time
+_MOST = 4  # bots kept alive at a time, unless the caller has more
+_MOST_ANALYSIS = 64 * 1024  # characters
+
+Plies = Sequence[tuple[str, str]]
+"""Colour and move of each ply before a position."""
+
+
+class Advice(NamedTuple):
+    """A bot's answer: the move ("" where it does not say which stones are dead), its time, its analysis in JSON."""
+
+    move: str
+    seconds: float
+    analysis: str = ""
+
+
+@dataclass(slots=True)
+class _Advised:
+    """A bot that runs, the game that it was set up for, and the plies that it knows of."""
+
+    player: Player
+    game: tuple[str, str]
+    plies: list[tuple[str, str]]
+
+
+class Adviser:
+    """Owns the bots. `ask` as often as you like, then `close`."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self.most = most
+        self._running: dict[BotSpec, _Advised] = {}  # least recently used first
+
+    async def ask(self, bot: BotSpec, setting: Setting, plies: Plies, status: Status) -> Advice:
+        """What the bot would play after these plies, when the engine says this status.
+
+        A bot is taken back with `undo` if it can, and is set up again if it cannot. Raises CannotStart and BotFault.
+        After these, and after Ctrl-C, the bot is ended; it is started again when it is next asked.
+        """
+        try:
+            player = (await self._in_step(bot, setting, plies)).player
+            began = time.monotonic()
+            if status.phase == AGREE and not player.agrees_by_genmove:
+                return Advice(await player.dead_stones() or "", time.monotonic() - began)
+            reply, ms = await player.genmove(status.to_play, setting.control.clock(), setting.control.clock())
+        except BaseException:  # Ctrl-C, too: it may still be thinking
+            await self.dismiss(bot)
+            raise
+        if not reply.ok:
+            raise BotFault(Termination.REFUSED, f"it answers `? {reply.text[:200]}`")
+        move, _, rest = reply.text.partition("\n")
+        if move.lower() != "resign":
+            self._running[bot].plies += player.knows([(status.to_play, move)])
+        return Advice(move, ms / 1000, rest[:_MOST_ANALYSIS] if player.analyses else "")
+
+    def running(self, bot: BotSpec) -> bool:
+        """Whether its process is alive."""
+        return bot in self._running and not self._running[bot].player.peer.exited()
+
+    async def dismiss(self, bot: BotSpec) -> None:
+        """End a bot; it is started again when it is next asked."""
+        if advised := self._running.pop(bot, None):
+            await advised.player.peer.stop(kill=True)
+
+    async def close(self) -> None:
+        """End every bot."""
+        for bot in list(self._running):
+            await self.dismiss(bot)
+
+    async def _in_step(self, bot: BotSpec, setting: Setting, plies: Plies) -> _Advised:
+        """The bot, started if it does not run, and told what it does not know of these plies."""
+        advised = self._running.pop(bot, None)
+        if advised is not None and advised.player.peer.exited():
+            await advised.player.peer.stop(kill=True)
+            advised = None
+        if advised is None:
+            advised = _Advised(await start_bot(bot), ("", ""), [])
+        self._running[bot] = advised
+        while len(self._running) > self.most:
+            await self._running.pop(next(iter(self._running))).player.peer.stop()
+        player, wanted = advised.player, advised.player.knows(plies)
+        known = _common(advised.plies, wanted)
+        undone, game = len(advised.plies) - known, _game(player, setting)
+        if advised.game != game or undone > len(wanted) or (undone and await player.take_back(undone) < undone):
+            advised.game, known = ("", ""), 0
+            await player.new_game(setting)
+        advised.game, advised.plies = game, wanted
+        for colour, move in wanted[known:]:
+            player.tell(colour, move)
+        return advised
+
+
+def analysis_control(text: str) -> TimeControl:
+    """The time control for a question: seconds a move, another control, or "" for 5 seconds. Raises ValueError."""
+    return TimeControl.parse(f"{text}/move" if text.replace(".", "", 1).isdecimal() else text or _TIME)
+
+
+def _game(player: Player, setting: Setting) -> tuple[str, str]:
+    """What a new game depends on: a plain GTP bot hears of the time control only there."""
+    return setting.new_game, "" if player.agrees_by_genmove else str(setting.control)
+
+
+def _common(one: Plies, two: Plies) -> int:
+    """The number of plies that both begin with."""
+    for at, (left, right) in enumerate(zip(one, two, strict=False)):
+        if left != right:
+            return at
+    return min(len(one), len(two))

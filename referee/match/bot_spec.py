@@ -1,0 +1,594 @@
+"""How a bot or an engine is started: its words on a command line, its program, its version. It starts nothing."""
+
+import dataclasses
+import errno
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import PathFinder
+from itertools import pairwise, takewhile
+from pathlib import Path, PurePath
+
+from msgspec.structs import replace
+
+from ggp.protocol.errors import Problem
+from ggp.protocol.input_files import open_input
+from ggp.protocol.printed import without_passwords
+from ggp.referee.match.clock import TimeControl
+from ggp.referee.match.sandbox.levels import Sandbox
+from ggp.referee.match.sandbox.sources import Source
+from ggp.referee.match.setting import Timeouts
+
+HUMAN = "human"
+CHANGED = "its program is not the one that was entered"
+
+
+@dataclass(frozen=True, slots=True)
+class BotSpec:
+    """How to reach a bot or an engine: a command line to start, or the url of one that listens; and its own settings.
+
+    The settings are those of ladder.bot_settings.BotSettings, which says what they mean. `version`: what version_of
+    must find, "" for any.
+    """
+
+    name: str
+    command: str  # as it was written
+    argv: tuple[str, ...] = ()
+    url: str = ""
+    environment: tuple[tuple[str, str], ...] = ()  # added to ours
+    memory: int = 0  # MiB of address space, 0 for the limit of the series
+    cores: int = 1  # with more than one it may run on every core
+    restart: bool | None = None  # start it again for each match; None: as the series says
+    version: str = ""
+    control: TimeControl | None = None  # its own; None: that of the series
+    limits: tuple[tuple[str, int], ...] = ()  # by the names in player.LIMITS: what it gets before each match
+    cwd: str = ""  # where it runs, "" for here
+    nice: int | None = None  # niceness, relative to ours; None: that of the series
+    ponder: bool = False  # a core of its own
+    wait: float = 0.0  # seconds that it waits between two matches
+    budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by the names in Timeouts
+    sandbox: Sandbox | None = None  # None: that of the series
+    settings: str = ""  # those that decide how it plays, as they were written, without control and environment
+    asks_engine: bool = False  # a built-in bot that has an engine of the match of its own; its word on it is ours
+    source: Source | None = None  # what its program is built from; it runs in the folder of that
+    named: bool = dataclasses.field(default=False, compare=False)  # its name was written, as in NAME=BOT
+
+    def timeouts(self, series: Timeouts) -> Timeouts:
+        """The time-outs of the series, its own in their place."""
+        return replace(series, **dict(self.budget)) if self.budget else series
+
+    @property
+    def own_play(self) -> list[object]:
+        """What decides how it plays beside its command and files; [] for nothing of the kind."""
+        return [self.settings, str(self.control or "")] if self.settings or self.control else []
+
+
+def is_human(start: BotSpec) -> bool:
+    """Whether it is a person at the terminal, which needs no process."""
+    return start.command == HUMAN and not (start.argv or start.url)
+
+
+# -P: a `random.py` or a `ggp.bots.py` in the current folder is not imported instead.
+ENGINE = (sys.executable, "-P", "-m", "ggp.engines")
+BOTS = (sys.executable, "-P", "-m", "ggp.bots")
+OUR_ENGINE = "ggp engine"  # what a record says of ENGINE
+
+# Debian keeps gnugo and others here, and root's PATH leaves them out.
+GAMES = ("/usr/games", "/usr/local/games")
+
+BUILT_IN = ("random", "greedy", "mcts", "chaos")  # as `ggp bot` lists them
+
+_NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
+_BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")
+_URL = re.compile(r"tcp://[^\s/@]+:\d{1,5}|ipc://[^\s\0]{1,100}")
+_SCHEMES = ("tcp://", "ipc://")
+_INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[\d.]*")
+
+
+class LaunchError(Problem):
+    """Nothing that could be started; str() is one line that names the remedy, without passwords."""
+
+    code = "cannot-launch"
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        super().__init__(without_passwords(text), code=code)
+
+
+# What a host answers that has run out of processes, memory, descriptors or room for a moment.
+SHORTAGES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC})
+
+
+class HostBusy(LaunchError):
+    """This machine cannot start a process at the moment. No bot is at fault, and a later attempt may succeed."""
+
+    code = "host-busy"
+
+    @classmethod
+    def of(cls, what: str, number: int) -> "HostBusy":
+        """Name what could not be done, and the errno."""
+        limits = {errno.EAGAIN: "ulimit -u", errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max"}
+        remedy = f"raise {limits[number]}, or end other programs" if number in limits else "make room"
+        return cls(f"this machine is short of resources ({what}: {os.strerror(number)}): {remedy}")
+
+
+class WordError(Problem, ValueError):
+    """A word of the command line is invalid; str() says what to write instead, without passwords."""
+
+    code = "bad-word"
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        super().__init__(without_passwords(text), code=code)
+
+
+def read_game(text: str) -> tuple[str, dict[str, str]]:
+    """`yugo,size=7,komi=0` -> ("yugo", {"size": "7", "komi": "0"}). Which names and values exist, the engine knows."""
+    name, *words = text.split(",")
+    options: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value) or re.search(r"[\s#]|[^\x20-\x7e]", word):
+            raise WordError(f"{text!r}: {word!r} is no option; write GAME,name=value,name=value")
+        if key in options:
+            raise WordError(f"{text!r}: the option {key} is given twice")
+        options[key] = value
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        raise WordError(f"{text!r} begins with no game: write GAME,name=value,name=value")
+    return name, options
+
+
+def read_bot(text: str, folder: Path | None = None, human: bool = False, missing: bool = False) -> BotSpec:
+    """A built-in (`greedy:playouts=50`), a command line, `tcp://host:port` or `ipc://path`; after `name=` or not.
+
+    Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here; `missing`: whether
+    its program may be missing now. Raises WordError or LaunchError when nothing could be started.
+    """
+    named = _NAMED.fullmatch(text)
+    name, what = (named[1], named[2]) if named else ("", text)
+    if what == HUMAN:
+        if not human:
+            raise WordError(
+                "a human plays in `ggp match` and in `:fork` of the console only: name a bot", code="no-human"
+            )
+        return BotSpec(name or HUMAN, HUMAN, named=bool(name))
+    if what.startswith(_SCHEMES):
+        return BotSpec(name or _as_name(what[6:]), what, url=read_url(what), named=bool(name))
+    built_in = _BUILT_IN.fullmatch(what)
+    if built_in and (built_in[2] is not None or not _is_program(what)):
+        options = [option for option in re.split("[,:]", built_in[2] or "") if option]
+        return BotSpec(name or built_in[1], what, (*BOTS, built_in[1], *options), named=bool(name))
+    argv = beside(folder, _split(what, "BOT"))
+    if not missing:
+        find_program(argv[0])
+    return BotSpec(name or _as_name(_program_name(argv)), what, argv, named=bool(name))
+
+
+def read_sourced(text: str, source: Source) -> BotSpec:
+    """A command line that runs in the folder of a source, where its program need not have been built yet.
+
+    Raises WordError or LaunchError.
+    """
+    if text.startswith(_SCHEMES) or text == HUMAN:
+        raise WordError(f"{text!r} has no source: remove source, or name the program that is built")
+    program, *words = _split(text, "command")
+    if "/" not in program:
+        find_program(program)
+    elif not program.startswith("/"):
+        path = os.path.normpath(program)
+        if path.startswith("../"):
+            raise WordError(f"{program!r} leads out of the source: name a program that is in it, as in ./bot")
+        program = f"{source.folder}/{path}"
+    argv = (program, *words)
+    return BotSpec(_as_name(_program_name(argv)), text, argv, cwd=source.folder, source=source)
+
+
+def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
+    """A command line or an address; None is our own engine. `folder` as in read_bot."""
+    if text is None:
+        return BotSpec("engine", OUR_ENGINE, ENGINE)
+    if text.startswith(_SCHEMES):
+        return BotSpec("engine", text, url=read_url(text))
+    argv = beside(folder, _split(text, "--engine"))
+    find_program(argv[0])
+    return BotSpec("engine", text, argv)
+
+
+def confined_engine(engine: BotSpec, sandbox: Sandbox) -> BotSpec:
+    """The engine in this sandbox, unless it is ours or listens."""
+    return dataclasses.replace(engine, sandbox=sandbox) if engine.argv and engine.argv != ENGINE else engine
+
+
+def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
+    """Give the bots different names: those of one name get their places after it, from 1.
+
+    Raises:
+        WordError: if one `NAME=` was written twice. A name that was written is not changed.
+    """
+    for name, times in Counter(bot.name for bot in bots if bot.named).items():
+        if times > 1:
+            raise WordError(f"two bots are called {name}: give each a name of its own", code="two-names")
+    count = Counter(bot.name for bot in bots)
+    named = tuple(
+        dataclasses.replace(bot, name=f"{bot.name}-{place}") if count[bot.name] > 1 and not bot.named else bot
+        for place, bot in enumerate(bots, 1)
+    )
+    return named if len({bot.name for bot in named}) == len(named) else distinct(*named)
+
+
+def is_built_in(start: BotSpec) -> bool:
+    return start.argv[: len(BOTS)] == BOTS
+
+
+def bot_words(start: BotSpec) -> tuple[str, ...]:
+    """What stands behind `ggp bot`, also where that was left out; () for any other program."""
+    if is_built_in(start):
+        return start.argv[len(BOTS) :]
+    argv = start.argv
+    ours = len(argv) > 2 and PurePath(argv[0]).name == "ggp" and argv[1] == "bot" and not argv[2].startswith("-")
+    return argv[2:] if ours else ()
+
+
+_PATIENCE = "GGP_ENGINE_PATIENCE"  # see ggp.bots.engine_client
+_USUAL_PATIENCE = 10.0  # seconds
+_OPTIONAL = "GGP_ENGINES_OPTIONAL"  # the same
+
+
+def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE, optional: bool = False) -> BotSpec:
+    """The bot; a built-in one, or a `ggp bot NAME`, which know the installed games only, with those of these engines,
+    which it then asks.
+
+    Our own engine needs no mention, and `--engine` among its words says it already. `patience`: the seconds that we
+    wait for an answer of these engines, which it then does, too. `optional`: it plays the games of the others if one of
+    them cannot be reached.
+    """
+    foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
+    said = bot_words(start)
+    has_own = any(word.startswith("--engine") for word in takewhile(lambda word: word != "--", said))
+    if not said or not foreign or has_own:
+        return start
+    words = [word for engine in foreign for word in ("--engine", engine.url or shlex.join(engine.argv))]
+    before = start.argv[: len(start.argv) - len(said) + 1]
+    longer = ((_PATIENCE, f"{patience:g}"),) if patience > _USUAL_PATIENCE else ()
+    return dataclasses.replace(
+        start,
+        argv=(*before, *words, *said[1:]),
+        environment=(*longer, *(((_OPTIONAL, "1"),) if optional else ()), *start.environment),
+        asks_engine=is_built_in(start),
+    )
+
+
+def _split(text: str, what: str) -> tuple[str, ...]:
+    """The words of a command line; `~/` at the beginning of one is the user's folder, as in a shell."""
+    try:
+        argv = tuple(os.path.expanduser(word) if word.startswith("~") else word for word in shlex.split(text))  # noqa: PTH111
+    except ValueError as error:
+        raise WordError(f"{what} {text!r} is no command line: {str(error).lower()}") from None
+    if not argv:
+        raise WordError(f"{what} is empty: write a built-in bot's name, a command line in quotes, or tcp://host:port")
+    return argv
+
+
+def beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with absolute paths: of the program if it has a slash, and of files of the folder.
+
+    Raises WordError where an interpreter has no script.
+    """
+    if folder is None:
+        return argv
+    program = str(folder / argv[0]) if "/" in argv[0] else argv[0]
+    words = [_in(folder, word) for word in argv[1:]]
+    if _INTERPRETERS.fullmatch(PurePath(program).name) and words and not words[0].startswith("-"):
+        words[0] = str(folder / words[0])
+        if not _is_file(Path(words[0])):
+            raise WordError(f"the script {argv[1]} is no file: check the path (it is relative to {folder})")
+    return program, *words
+
+
+def _in(folder: Path, word: str) -> str:
+    """The word, or with a path from the root if it names a file of the folder: `nets/big`, `bot.py`, `--net=nets/big`.
+
+    There must be a slash or a dot in it: a folder that happens to hold a file `gtp` does not change `--mode gtp`.
+    """
+    option, equals, value = word.rpartition("=")
+    if re.search("[/.]", value) and _is_file(folder / value):
+        return f"{option}{equals}{folder / value}"
+    return word
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a word too long for a path
+        return False
+
+
+def read_url(text: str) -> str:
+    """The address of a peer that listens. Raises WordError."""
+    if not _URL.fullmatch(text):
+        raise WordError(f"{text!r} is no address: write tcp://host:port or ipc://path")
+    return text
+
+
+def _is_program(word: str) -> bool:
+    try:
+        find_program(word)
+    except LaunchError:
+        return False
+    return True
+
+
+def _program_name(argv: tuple[str, ...]) -> str:
+    """The program's file name; of an interpreter, its script's; of `ggp bot` and `ggp tap`, the bot's."""
+    scripts = [word for word in argv[1:] if not word.startswith("-")]
+    program = PurePath(argv[0])
+    if program.name == "ggp" and (within := _inside(argv[1:])):
+        return within
+    if _INTERPRETERS.fullmatch(program.name) and scripts:
+        return PurePath(scripts[0]).stem
+    return program.stem
+
+
+def _inside(words: tuple[str, ...]) -> str:
+    """The name of the bot that `ggp bot` or `ggp tap` with these words is; "" for any other command of ggp."""
+    command, *rest = words or ("",)
+    if command == "bot" and rest[:1] in (["oneshot"], ["uci"]) and "--" in rest[:-1]:
+        return _program_name(tuple(rest[rest.index("--") + 1 :]))
+    if command == "bot":
+        return next((word.partition(":")[0] for word in rest if not word.startswith("-")), "")
+    if command != "tap":
+        return ""
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word == "--":
+            break
+        if word in ("-o", "--output") and rest:
+            rest.pop(0)
+    if len(rest) != 1:
+        return _program_name(tuple(rest)) if rest else ""
+    try:
+        return read_bot(rest[0]).name
+    except (WordError, LaunchError):  # the bot's start says what is wrong with it
+        return ""
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-") or "bot"
+
+
+def find_program(name: str) -> str:
+    """The file that the first word of a command line means. Raises LaunchError naming the remedy."""
+    if "/" not in name:
+        found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
+        if found is None:
+            raise LaunchError(f"no program called {name!r} in PATH, {' or '.join(GAMES)}: install it or give its path")
+        return found
+    path = Path(name)
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError as error:  # a folder on the way that we may not enter, a path that is too long
+        if error.errno in SHORTAGES:
+            raise HostBusy.of(name[:200], error.errno) from None
+        raise LaunchError(f"{name[:200]} cannot be looked at: {error.strerror}: check the path") from None
+    if is_folder:
+        raise LaunchError(f"{name} is a directory, not a program: name the file in it")
+    if not exists:
+        relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
+        quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
+        raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
+    if problem := _why_no_interpreter(path):
+        raise LaunchError(problem)
+    if not os.access(path, os.X_OK):
+        raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
+    return str(path.absolute())
+
+
+def _why_no_interpreter(path: Path) -> str:
+    """Why the kernel would say "No such file or directory" of a script that is there; "" if it would not."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(256)
+    except OSError:
+        return ""
+    line = head.partition(b"\n")[0].decode("utf-8", "replace")
+    words = line[2:].strip(" \t").split(" ") if line.startswith("#!") else []
+    if not words or not words[0].startswith("/"):
+        return ""
+    last = words[-1]
+    of_env = PurePath(words[0]).name == "env" and last.endswith("\r") and shutil.which(last) is None
+    if not of_env and (not _is_gone(words[0])):
+        return ""
+    if last.endswith("\r"):
+        fix = f"sed -i 's/\\r$//' {shlex.quote(str(path))}"
+        return f"{path}: its lines end as on Windows, so its interpreter would be {last!r}, which does not exist: {fix}"
+    return f"{path}: its interpreter {words[0]} does not exist: install it, or correct the first line of the script"
+
+
+def _is_gone(interpreter: str) -> bool:
+    try:
+        return not Path(interpreter).exists()
+    except OSError:
+        return False
+
+
+def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
+    """What a program with these words reads beside the system's files: itself, the files among its words, the folder of
+    its script (unless that is where much more lies), the folder it runs in, and the same of the engines that it starts
+    itself (`--engine COMMAND`)."""
+    words = [find_program(argv[0]), *(word.rpartition("=")[2] for word in argv[1:])]
+    named = [word for word in words if word.startswith("/") and _exists(word)]
+    folders = [os.path.dirname(word) for word in named if not Path(word).is_dir()]  # noqa: PTH120
+    everything = {"/", "/home", "/root", "/tmp", "/var/tmp", "/srv", "/mnt", "/var", str(Path.home())}
+    found = [*named, *(each for each in folders if each not in everything), *([str(folder)] if folder else [])]
+    for command in _engine_commands(argv):
+        try:
+            found += readable_files(beside(folder or Path.cwd(), _split(command, "--engine")), folder)
+        except (WordError, LaunchError):  # the bot's start says what is wrong with it
+            continue
+    return tuple(dict.fromkeys(found))
+
+
+def _engine_commands(argv: tuple[str, ...]) -> Iterator[str]:
+    """What follows each `--engine`, other than addresses; what stands behind `--` is not looked at."""
+    said = takewhile(lambda pair: pair[0] != "--", pairwise((*argv, "")))
+    for word, after in said:
+        name, equals, value = word.partition("=")
+        command = value if equals else after
+        if name == "--engine" and not _URL.fullmatch(command):
+            yield command
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a word too long for a path
+        return False
+
+
+# -- versions of programs: a hash of everything that decides how they play ------------------------------------------
+
+
+DIGITS = 12
+_LARGEST = 1 << 28  # bytes of a file named among the words of a command line that are read for its hash
+_NAMES_KEY = re.compile(r"--(key|token)-env(=|$)")
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
+
+
+def version_of(start: BotSpec) -> str:
+    """Twelve hex digits for the program, the files among its words, its options, its environment and those settings
+    of its own that decide how it plays.
+
+    The content of the files counts, not their place; a changed file is read again. A bot that listens has the version
+    of its address. Raises LaunchError for a program that cannot be started.
+    """
+    return Snapshot().version_of(start)
+
+
+def with_version(start: BotSpec) -> BotSpec:
+    """Return the bot with the version of its program as it is now, as a ladder enters it.
+
+    Its words become absolute paths, so that the files among them count. A human and a bot that listens have no version.
+    Raises WordError, LaunchError.
+    """
+    if not start.argv:
+        return start
+    found = start if is_built_in(start) else dataclasses.replace(start, argv=beside(Path.cwd(), start.argv))
+    return dataclasses.replace(found, version=version_of(found))
+
+
+def _without_keys(start: BotSpec) -> Iterator[tuple[str, str]]:
+    """Its environment; of a variable that its command names as that of a key (`--key-env NAME`) the name alone: a key
+    does not decide how a bot plays, and a version is shown."""
+    keys = {word.partition("=")[2] or after for word, after in pairwise((*start.argv, "")) if _NAMES_KEY.match(word)}
+    for name, value in start.environment:
+        if name not in (_PATIENCE, _OPTIONAL):  # `knowing` adds these, which are no part of the bot
+            yield name, "" if name in keys else value
+
+
+class Snapshot:
+    """The versions of many programs at one moment. Each shared file is read once."""
+
+    def __init__(self) -> None:
+        self._programs: dict[str, str] = {}
+        self._modules: dict[str, list[str]] = {}
+        self._hashes: dict[str, str] = {}
+
+    def version_of(self, start: BotSpec) -> str:
+        """See version_of."""
+        hashes = [self._hash(file) for file in self.files_of(start)]
+        hashes += [start.source.digest] if start.source else []
+        said = [start.url or start.command, sorted(_without_keys(start)), hashes, *start.own_play]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
+
+    @staticmethod
+    def version_without_program(start: BotSpec) -> str:
+        """Return a version for a bot whose program is missing: another one than with any program."""
+        said = [start.command, sorted(_without_keys(start)), "missing", *start.own_play]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
+
+    def files_of(self, start: BotSpec) -> list[str]:
+        """The program, the files that its words name, the files of a module that Python runs. Raises LaunchError.
+
+        A word names a file if it is an absolute path, or ends in `=` and one: a version does not depend on the current
+        folder. What is built from a source is left out: its digest says what it is.
+        """
+        if not start.argv:
+            return []
+        name, *words = start.argv
+        if bot_words(start):  # `knowing` adds the engine of the match, which is no part of the bot
+            words = [word for before, word in pairwise(("", *words)) if before != "--engine"]
+        paths = [word.rpartition("=")[2] for word in words]
+        named = [path for path in paths if path.startswith("/") and self._hash(path)]
+        if start.source:
+            files = [] if name.startswith(f"{start.source.folder}/") else [self._program(name)]
+            return [*files, *(path for path in named if not path.startswith(f"{start.source.folder}/"))]
+        files = [self._program(name), *named]
+        if _PYTHON.fullmatch(Path(name).name) and "-m" in words[:-1]:
+            files += self._module(words[words.index("-m") + 1])
+        return files
+
+    def _program(self, name: str) -> str:
+        if name not in self._programs:
+            self._programs[name] = find_program(name)
+        return self._programs[name]
+
+    def _hash(self, file: str) -> str:
+        """ "" of what is no file."""
+        if file not in self._hashes:
+            self._hashes[file] = _hash(file)
+        return self._hashes[file]
+
+    def _module(self, name: str) -> list[str]:
+        if name not in self._modules:
+            self._modules[name] = _module(name)
+        return self._modules[name]
+
+
+def _module(name: str) -> list[str]:
+    """The source files of a package or module that Python would run, found without importing it."""
+    top, _, rest = name.partition(".")
+    found = PathFinder.find_spec(top) if top.isidentifier() else None
+    if found is None or not found.origin:
+        return []
+    folders = found.submodule_search_locations or ()
+    if top == "ggp":  # a built-in bot does not change with the referee
+        folders = [f"{folder}/{rest.partition('.')[0]}" for folder in folders]
+    return [str(path) for folder in folders for path in sorted(Path(folder).rglob("*.py"))] or [found.origin]
+
+
+def _hash(file: str) -> str:
+    """The hash of a regular file, "" for anything else and for a very large one."""
+    try:
+        status = Path(file).stat()
+    except (OSError, ValueError):
+        return ""
+    return executable_hash(file) if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST else ""
+
+
+def executable_hash(program: str) -> str:
+    """Return the SHA-256 of a file in hex, or "" if it is unreadable.
+
+    Raises:
+        HostBusy: The host is out of descriptors or memory, which says nothing about the file.
+    """
+    try:
+        status = Path(program).stat()
+        return _content(program, status.st_mtime_ns, status.st_size, status.st_ino)
+    except OSError as error:
+        if error.errno in SHORTAGES:
+            raise HostBusy.of(program, error.errno) from None
+        return ""
+
+
+@cache
+def _content(path: str, modified: int, size: int, inode: int) -> str:
+    """SHA-256 of a file; the numbers tell its states apart. Raises OSError."""
+    with open_input(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

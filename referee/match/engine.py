@@ -1,0 +1,263 @@
+"""The referee's side of an engine: typed questions and answers over a channel."""
+
+import json
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from ggp.protocol.channel import PEER_FAULTS
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import CodedError, PeerTimeout
+from ggp.protocol.messages import Reply
+from ggp.protocol.records import Party, Record
+from ggp.protocol.rules_text import Rules, read_markdown
+from ggp.referee.match.bot_spec import BotSpec, HostBusy, LaunchError
+from ggp.referee.match.outcome import BotFault, EngineFailed, Termination
+from ggp.referee.match.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
+from ggp.referee.match.setting import TIMEOUTS, Timeouts, new_game
+
+REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
+_MAX_MOVE = 8192  # characters
+OVER, AGREE = "over", "agree"
+
+
+class GameRefused(CodedError):
+    """The engine does not know the game or the options; str() is its reason."""
+
+    code = "game-refused"
+
+
+class Status(NamedTuple):
+    """A status line (PROTOCOL §3): what may be said of any position of any game."""
+
+    phase: str
+    to_play: str
+    seat: int
+    ply: int
+    result: str = ""
+    winner: int = 0
+    max_plies: int = 0  # after `ggp-new`, if the engine says how long the game can become
+
+
+async def start_engine(spec: BotSpec, budgets: Timeouts = TIMEOUTS, limits: ProcessLimits = NO_LIMITS) -> "Engine":
+    """Start an engine and ask who it is.
+
+    Raises:
+        EngineFailed: It does not start; the text names its command.
+        HostBusy: The host cannot start a process now.
+    """
+    try:
+        peer = launch(spec, PeerRole.ENGINE, budgets, limits)
+        engine = Engine(peer, spec.command, budgets)
+        try:
+            await engine.start()
+        except BaseException:  # Ctrl-C, too
+            await peer.stop(kill=True)
+            raise
+    except HostBusy:
+        raise
+    except (EngineFailed, LaunchError) as error:
+        raise EngineFailed(f"{spec.command}: {error}", code=error.code) from None
+    return engine
+
+
+class Engine:
+    """Asks one engine process. Its faults raise EngineFailed; `lacks`: the optional commands that it does not list."""
+
+    def __init__(self, peer: Peer, command: str, budgets: Timeouts) -> None:
+        self.peer = peer
+        self.party = Party(name="engine", command=command)
+        self.lacks: list[str] = []
+        self._channel = peer.channel
+        self._budgets = budgets
+        self._command = budgets.command
+        self._commands: frozenset[str] = frozenset()
+
+    async def start(self) -> None:
+        """Ask for its name, version and commands. Raises EngineFailed."""
+        deadline = self._channel.now() + self._budgets.start
+        try:
+            name, version, self._commands = await self._channel.introduce(deadline)
+        except PEER_FAULTS as error:
+            raise self._failed("does not start", error) from None
+        self.party = Party(name="engine", program=name, version=version, command=self.party.command)
+        missing = [command for command in REQUIRED if command not in self._commands]
+        if missing:
+            raise EngineFailed(
+                f"the engine lists no {', '.join(missing)}, which the referee needs", code="lacks-commands"
+            )
+        self.lacks = [command for command in ("ggp-hash", "ggp-scene", "ggp-score") if command not in self._commands]
+
+    async def games(self) -> list[str]:
+        return (await self._ask("ggp-games", self._command)).text.split()
+
+    async def options(self, game: str) -> dict[str, str]:
+        """Every option of the game with its default."""
+        rows = [line.split() for line in (await self.option_lines(game)).splitlines()]
+        return {row[0]: row[2] for row in rows if len(row) > 2}
+
+    async def option_lines(self, game: str) -> str:
+        """Lines of `name type default domain`. Raises GameRefused."""
+        reply = await self._ask(f"ggp-options {game}", self._command)
+        if not reply.ok:
+            raise GameRefused(reply.text)
+        return reply.text
+
+    async def new_game(self, line: str) -> Status:
+        """`ggp-new GAME name=value …`. Raises GameRefused with the engine's reason."""
+        reply = await self._ask(line, self._budgets.new)
+        if not reply.ok:
+            raise GameRefused(reply.text)
+        return parse_status(reply.text)
+
+    async def play(self, colour: str, move: str) -> tuple[str, Status]:
+        """The one question a ply: is it legal, what is its canonical form, who is next, is it over?
+
+        Returns the canonical move and the new status. Raises BotFault (illegal_move, with the engine's reason).
+        """
+        channel, line = self._channel, f"ggp-play {colour} {move}"
+        try:
+            answer = channel.ask_at_once((line,), self._command)
+            if isinstance(answer, tuple):
+                ok, text = True, answer[0]
+            else:
+                if isinstance(answer, bytes):
+                    await channel.transport.write(answer)
+                ok, text, _ = await channel.receive(channel.now() + self._command)
+        except PEER_FAULTS as error:
+            raise self._failed(f"fails at `{line[:200]}`", error) from None
+        if ok and text.startswith("move="):
+            canonical, _, status = text.partition(" ")
+            return canonical[5:], parse_status(status)
+        if not ok and text.startswith("illegal move"):
+            raise BotFault(Termination.ILLEGAL_MOVE, text)
+        raise EngineFailed(f"the engine answers `{line[:200]}` with `{'=' if ok else '?'} {text[:200]}`")
+
+    async def replay(self, record: Record, plies: int) -> Status:
+        """The position after so many plies of a record. Raises GameRefused, BotFault."""
+        status = await self.new_game(new_game(record.start.game, record.start.options))
+        for ply in record.plies[:plies]:
+            _, status = await self.play(ply.colour, ply.move)
+        return status
+
+    async def legal_moves(self) -> list[str]:
+        return (await self._ask("ggp-legal_moves", self._command)).text.split()
+
+    async def why_illegal(self, move: str, colour: str = "") -> str:
+        """Why a word is no legal move here, "" if it is one. An engine without ggp-legal gives a reason only for a
+        `colour`: it must then refuse to play what it does not list. Raises EngineFailed if it does not."""
+        if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > _MAX_MOVE:
+            return f"a move is one word, and {move[:40]!r} is none"
+        if "ggp-legal" in self._commands:
+            reply = await self._ask(f"ggp-legal {move}", self._command)
+            legal, _, reason = reply.text.partition(" ")
+            return "" if reply.ok and legal == "true" else reason or reply.text or "it is not legal"
+        if await self.lists_legal(move):
+            return ""
+        reason = ""
+        if colour:
+            try:
+                await self.play(colour, move)
+                raise EngineFailed(f"the engine plays {move}, which is not among its legal moves")
+            except BotFault as refused:
+                reason = str(refused).partition(": ")[2]
+        return reason or "it is not among the legal moves"
+
+    async def lists_legal(self, move: str) -> bool:
+        """Whether a word is among the legal moves, in any case of letters."""
+        listed = {legal.lower() for legal in await self.legal_moves()}
+        return move.lower() in listed or (move.lower().startswith("dead:") and "dead:" in listed)
+
+    async def history(self) -> list[str]:
+        """`seat colour move` of every ply."""
+        return (await self._ask("ggp-history", self._command)).text.splitlines()
+
+    def lists(self, command: str) -> bool:
+        return command in self._commands
+
+    async def answer(self, line: str) -> str:
+        """What it says to a command of its own. Raises GameRefused with its reason."""
+        reply = await self._ask(line, self._command)
+        if not reply.ok:
+            raise GameRefused(reply.text)
+        return reply.text
+
+    async def undo(self) -> Status:
+        """The last ply is taken back. Raises EngineFailed if it is not."""
+        reply = await self._ask("ggp-undo", self._command)
+        if not reply.ok:
+            raise EngineFailed(f"the engine answers `ggp-undo` with `? {reply.text[:200]}`")
+        return parse_status(reply.text)
+
+    async def hash(self) -> str:
+        """The position's hash, "" if the engine has none."""
+        reply = await self._ask("ggp-hash", self._command) if self.lists("ggp-hash") else None
+        return reply.text if reply and reply.ok else ""
+
+    async def final(self) -> tuple[str, str]:
+        """The position's hash and the score in JSON, "" for what the engine does not give."""
+        lines = tuple(command for command in ("ggp-hash", "ggp-score") if command not in self.lacks)
+        replies = await self._ask_all(lines, self._command)
+        texts = {line: reply.text for line, reply in zip(lines, replies, strict=True) if reply.ok}
+        return texts.get("ggp-hash", ""), texts.get("ggp-score", "")
+
+    async def scene(self) -> str:
+        """The drawing of the position in JSON, or ""."""
+        reply = None if "ggp-scene" in self.lacks else await self._ask("ggp-scene", self._command)
+        return reply.text if reply and reply.ok else ""
+
+    async def rules(self, game: str) -> Rules:
+        """Return the rules as Markdown; as plain text or "" if that is all the engine has."""
+        if not self.lists("ggp-rules"):
+            return Rules("")
+        reply = await self._ask(f"ggp-rules {game} json", self._command)
+        if reply.ok and (markdown := read_markdown(reply.text)) is not None:
+            return Rules(markdown, markdown=True)
+        reply = await self._ask(f"ggp-rules {game}", self._command)
+        return Rules(reply.text if reply.ok else "")
+
+    async def _ask(self, line: str, budget: float) -> Reply:
+        return (await self._ask_all((line,), budget))[0]
+
+    async def _ask_all(self, lines: tuple[str, ...], budget: float) -> list[Reply]:
+        """All lines in one write -> their replies."""
+        try:
+            return await self._channel.ask_all(lines, self._channel.now() + budget)
+        except PEER_FAULTS as error:
+            raise self._failed(f"fails at `{'`, `'.join(lines)[:200]}`", error) from None
+
+    def _failed(self, what: str, error: Exception) -> EngineFailed:
+        exited, stderr = self.peer.exited(LAST_WORDS), self.peer.stderr_tail().strip().splitlines()
+        if isinstance(error, PeerTimeout) and what.startswith("fails") and not exited:
+            what = what.replace("fails", "hangs", 1)
+        parts = [f"the engine {what}: {error}", exited, *stderr[-1:]]
+        return EngineFailed("; ".join(part for part in parts if part))
+
+
+def score_result(score: str) -> str:
+    """The result of `ggp-score` as it stands: `B+3.5`, `W+1`, `0`; "" if there is none. Raises EngineFailed."""
+    try:
+        said = json.loads(score or "{}")
+        totals = [said.get(colour, {}).get("total") for colour in ("black", "white")]
+        black, white = (None if total is None else Decimal(str(total)) for total in totals)
+        lead = black - white if black is not None and white is not None else Decimal("NaN")
+    except (ValueError, AttributeError, ArithmeticError, RecursionError):
+        raise EngineFailed(f"the engine's ggp-score is not one: {score[:200]!r}") from None
+    if not lead.is_finite():
+        return ""
+    return f"{'B' if lead > 0 else 'W'}+{abs(lead).normalize():f}" if lead else "0"
+
+
+@lru_cache(maxsize=4096)  # the same few lines in every game
+def parse_status(text: str) -> Status:
+    """A status line, keys in any order, "unknown keys are ignored". Raises EngineFailed if one is missing."""
+    try:
+        keys = dict([word.split("=", 1) for word in text.split()])
+        phase, ply = keys["phase"], int(keys["ply"])
+        if phase == OVER:
+            return Status(phase, "none", 0, ply, keys["result"], int(keys["winner"]))
+        longest = keys.get("max_plies", "")
+        longest = longest if longest.isascii() and longest.isdigit() and len(longest) < 10 else "0"
+        return Status(phase, keys["to_play"], int(keys["seat"]), ply, max_plies=int(longest))
+    except (KeyError, ValueError):
+        raise EngineFailed(f"the engine's status line is not one: {text[:200]!r}") from None

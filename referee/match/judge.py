@@ -1,0 +1,75 @@
+"""A bot that judges matches and plays none, and whether bots say what adjudication needs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ggp.referee.match.adjudication import AdjudicationRule, Adjudicator, missing
+from ggp.referee.match.analysis import read_analysis
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.clock import NO_CLOCK, Clock, TimeControl
+from ggp.referee.match.outcome import BotFault, CannotStart, Termination
+from ggp.referee.match.player import Player, start_bot
+from ggp.referee.match.setting import Setting, Timeouts
+
+JUDGE = "adjudicator"  # its name in messages
+_MOST = 60_000  # ms for an evaluation
+_TRIAL = TimeControl.parse("1/move")
+
+
+class MatchJudge:
+    """Asks a bot for its evaluation of the positions of one match, by a move that is not played."""
+
+    def __init__(self, player: Player, rules: tuple[AdjudicationRule, ...], setting: Setting) -> None:
+        self.player = player
+        self._adjudicator = Adjudicator(rules, f"the adjudicator {player.party.command}")
+        self._setting = replace(setting, control=NO_CLOCK)
+        self._from = min(rule.after for rule in rules)
+
+    async def see(self, ply: int, seat: int, colour: str, moves: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
+        """As Adjudicator.see, of the position after these moves, in which `seat` with `colour` is to move.
+
+        Raises BotFault, CannotStart.
+        """
+        if ply <= self._from:
+            return None
+        clock = NO_CLOCK.clock(min(_MOST, self.player.move_limit))
+        return self._adjudicator.see(ply, seat, await _evaluate(self.player, self._setting, moves, colour, clock))
+
+
+async def check_reports(
+    spec: BotSpec, setting: Setting, rules: tuple[AdjudicationRule, ...], budgets: Timeouts
+) -> None:
+    """Start a bot, ask it for a move in the first position, and end it: whether it says what these rules need.
+
+    Raises CannotStart.
+    """
+    player = await start_bot(spec, budgets)
+    needed = " and ".join(dict.fromkeys(rule.measure for rule in rules))
+    try:
+        if not player.analyses:
+            raise CannotStart(spec.name, f"lists no ggp-genmove_analyze, so it says no {needed}: leave the rules out")
+        colour = "white" if setting.values.get("handicap", "0") != "0" else "black"
+        setting = replace(setting, control=_TRIAL)
+        said = read_analysis(await _evaluate(player, setting, (), colour, _TRIAL.clock()))
+    except BotFault as fault:
+        raise CannotStart(spec.name, f"says no {needed}: {fault}") from None
+    finally:
+        await player.peer.stop()
+    if lacks := missing(rules, said):
+        raise CannotStart(spec.name, f"says no {lacks} with its moves: write a rule about what it says, or none")
+
+
+async def _evaluate(
+    player: Player, setting: Setting, moves: Sequence[tuple[str, str]], colour: str, clock: Clock
+) -> str:
+    """What it says of its move in the position after these moves. Raises BotFault, CannotStart.
+
+    A new game each time: few bots take back a move.
+    """
+    await player.new_game(setting)
+    for side, move in moves:
+        player.tell(side, move)
+    reply, _ = await player.genmove(colour, clock, clock)
+    if not reply.ok:
+        raise BotFault(Termination.REFUSED, f"answers `genmove` with `? {reply.text[:200]}`")
+    return reply.text.partition("\n")[2]

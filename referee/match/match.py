@@ -1,0 +1,515 @@
+"""The life of a match, from top to bottom, as one coroutine. It knows no game, no process and no file.
+
+It awaits its channels only: over pipes they block inside, so ten lines drive it without an event loop
+(ggp.protocol.transports.blocking); the lobby awaits the same coroutine under asyncio.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from msgspec import structs
+
+from ggp.protocol.messages import Reply
+from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Party
+from ggp.referee.match.adjudication import AdjudicationRule, Adjudicator
+from ggp.referee.match.clock import Clock, ControlKind, TimeControl
+from ggp.referee.match.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
+from ggp.referee.match.judge import MatchJudge
+from ggp.referee.match.outcome import (
+    FAULTS,
+    BotFault,
+    CannotStart,
+    EngineFailed,
+    Outcome,
+    PliesTakenBack,
+    Termination,
+    forfeit,
+)
+from ggp.referee.match.player import Player
+from ggp.referee.match.setting import Setting
+
+EARLY = 2  # chosen plies; from then on every fault of a bot is a loss
+_MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
+_MAX_ANALYSIS = 64 * 1024
+_MAX_WARNINGS = 20
+_MAX_STDERR = 4096  # characters of each bot's stderr
+_MAX_WARNING = 500  # characters of one about the engine
+_ENGINE_FAULT = re.compile(r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL)  # as ggp.bots.engine_client says it
+_NOT_BEGUN = Status("play", "black", 1, 0)
+Renew = Callable[[], Awaitable[Engine]]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match to play and its limits: `margin` in ms; `opening`: the plies that the bots do not choose."""
+
+    key: str
+    setting: Setting
+    margin: int
+    max_plies: int
+    seed: int
+    opening: tuple[str, ...]
+    referee: str
+    bot_seeds: tuple[int, int] | None = None  # by seat, for those that list `set_random_seed`
+    past: tuple[MovePlayed, ...] = ()
+    started: str = ""
+    keep_stderr: bool = True  # in the record, also without a fault
+    book: str = ""  # where the opening stands
+    rules: tuple[AdjudicationRule, ...] = ()  # by which it may end early
+    controls: tuple[TimeControl, TimeControl] | None = None  # by seat, where they differ from that of the setting
+    continues: str = ""  # KEY@PLY of the match whose plies up to there are `past`
+
+    def setting_of(self, seat: int) -> Setting:
+        """The setting as it is for this seat."""
+        return replace(self.setting, control=self.controls[seat - 1]) if self.controls else self.setting
+
+
+async def play_match(
+    match: Match,
+    engine: Engine,
+    players: tuple[Player, Player],
+    emit: Callable[[Event], None],
+    renew: Renew | None = None,
+    judge: MatchJudge | None = None,
+) -> Outcome:
+    """Play one match; `players` by seat. Every event is emitted as it happens, MatchStarted first.
+
+    `judge` says what the rules of the match are about; without it both bots do.
+
+    `renew` gives another engine in the place of one that failed; the caller ends both. Raises CannotStart and
+    GameRefused: then what was emitted is not a match and is not to be recorded.
+    """
+    life = _MatchState(match, engine, players, emit, renew, judge)
+    try:
+        await life.start()
+        await life.open()
+        await life.set_up()
+        outcome = await life.play()
+    except BotFault as fault:
+        outcome = life.engine_outcome(str(fault)) or forfeit(
+            fault, life.seat, life.black(), void=fault.void and life.early()
+        )
+        outcome = replace(outcome, ms=life.unplayed or fault.ms if life.thinking else 0)
+    except PliesTakenBack as back:
+        outcome = Outcome(Termination.TAKEN_BACK, detail=f"seat {life.seat}: {back}", taken_back=back.plies)
+    except EngineFailed as failure:
+        outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
+    return await life.end(outcome)
+
+
+@dataclass(slots=True)
+class _MatchState:
+    """The stages of a match in order, and the state that they share."""
+
+    match: Match
+    engine: Engine
+    players: tuple[Player, Player]
+    emit: Callable[[Event], None]
+    renew: Renew | None
+    judge: MatchJudge | None
+    seat: int = 1  # whose turn it is, or was when something went wrong
+    status: Status = _NOT_BEGUN
+    warnings: list[str] = field(default_factory=list)
+    moves: list[tuple[str, str]] = field(default_factory=list)  # colour and canonical move of every ply
+    stolen: list[list[int]] = field(default_factory=lambda: [[], []])  # by seat: the ms credited in each such turn
+    clocks: tuple[Clock, Clock] = field(init=False)
+    thinking: bool = False  # the bot's clock runs for a move that has not been played
+    unplayed: int = 0  # ms of its answer to that
+
+    def __post_init__(self) -> None:
+        first, second = (
+            self.match.setting_of(seat).control.clock(player.move_limit) for seat, player in enumerate(self.players, 1)
+        )
+        self.clocks = first, second
+
+    async def start(self) -> None:
+        """The engine sets up the game."""
+        match, setting = self.match, self.match.setting
+        failed: EngineFailed | None = None
+        try:
+            self.status = await self._set_up_engine()
+        except EngineFailed as failure:
+            failed = failure
+        first, second = (self._party(seat) for seat in (1, 2))
+        self.emit(
+            MatchStarted(
+                match=match.key,
+                game=setting.game,
+                options=setting.options,
+                bots=(first, second),
+                engine=self.engine.party,
+                control=str(setting.control),
+                margin=match.margin,
+                max_plies=match.max_plies,
+                seed=match.seed,
+                opening=match.opening,
+                book=match.book,
+                adjudication="; ".join(
+                    [*map(str, match.rules), *([f"by {self.judge.player.party.command}"] if self.judge else [])]
+                ),
+                continues=match.continues,
+                referee=match.referee,
+                started=match.started or _utc(),
+            )
+        )
+        if failed is not None:
+            raise failed
+
+    async def open(self) -> None:
+        """Play the opening, or the plies that were played before the match was interrupted, on the engine."""
+        status, past = self.status, self.match.past
+        for number, move in enumerate([ply.move for ply in past] or self.match.opening):
+            seat, colour, phase = status.seat, status.to_play, status.phase
+            try:
+                try:
+                    played, status = await self.engine.play(colour, move)
+                except EngineFailed as failure:
+                    played, status = await self._play_on_another_engine(move, failure)
+            except BotFault as refused:
+                raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
+            event = MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0)
+            if past:
+                self._take_up(event, past[number], charged=phase != AGREE and number >= len(self.match.opening))
+                event = past[number]
+            self.emit(event)
+            self.moves.append((colour, played))
+            self.status = status
+
+    async def set_up(self) -> None:
+        """Each bot sets up the game; it learns the plies of `open` with its first question.
+
+        A bot that refuses the rest of a match that was interrupted loses it. Raises CannotStart, BotFault.
+        """
+        match = self.match
+        for seat, player in enumerate(self.players, 1):
+            if self.status.phase == OVER:
+                return
+            self.seat = seat
+            player.peer.begin_game(match.key)
+            player.patience = max(match.margin / 4, 1) / 1000
+            try:
+                await player.new_game(match.setting_of(seat), match.bot_seeds[seat - 1] if match.bot_seeds else None)
+            except CannotStart as refused:
+                if said := self._said_of_engine(str(refused)):
+                    raise EngineFailed(said) from None
+                if self.early():
+                    raise
+                raise BotFault(Termination.REFUSED, f"it refuses to go on with the match: {refused}") from None
+            for colour, move in self.moves:
+                player.tell(colour, move)
+
+    async def play(self) -> Outcome:
+        """Ask the side to move, ask the engine once, pass the move on to the other side; until the game is over."""
+        emit, key, max_plies = self.emit, self.match.key, self.match.max_plies
+        clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]
+        status, move = self.status, self.moves[-1][1] if self.moves else ""
+        early = len(self.match.opening) + EARLY  # see `early`
+        adjudicator = Adjudicator(self.match.rules) if self.match.rules and self.judge is None else None
+        if adjudicator is not None:
+            for played in self.match.past:
+                adjudicator.see(played.ply, played.seat, played.analysis)
+
+        watched = any(player.peer.idle for player in self.players)
+        while status.phase != OVER:
+            if status.ply >= max_plies:
+                return await self._adjudicate()
+            phase, colour, seat, ply = status[:4]
+            self.seat = seat
+            player, clock = self.players[seat - 1], clocks[seat - 1]
+            other = self.players[2 - seat]
+            if ply <= early:
+                player.check_alive()
+
+            if phase == AGREE:
+                reply, ms = await _dead_list(player, other, colour, move), 0
+            else:
+                left, self.thinking, self.unplayed = clock.left, True, 0
+                if watched and other.peer.idle is not None:
+                    other.peer.idle.begin_turn()
+                reply, ms = await player.genmove(colour, clock, clocks[2 - seat])
+                if not reply.ok and (said := self._said_of_engine(reply.text)):
+                    raise EngineFailed(said)
+                if watched:
+                    ms -= self._watch_idle(ply + 1, seat, ms)
+                if player.stolen:
+                    ms -= self._credit_stolen(seat, player.stolen, ms)
+                self.unplayed = ms
+                if overrun := clock.spend(ms):
+                    self._judge_overrun(overrun)
+                elif player.credited and ms + player.credited > left:
+                    self._tell_credit(ms + player.credited - left)
+            answer, analysis = read_move(reply, player.analyses)
+
+            # Legal? What is it called? Who is next? Is it over? One question for all four.
+            try:
+                move, status = await self.engine.play(colour, answer)
+            except EngineFailed as failure:
+                move, status = await self._play_on_another_engine(answer, failure)
+            if status.ply != ply + 1:
+                raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
+            ply += 1
+            emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed[seat - 1] else clock.left, analysis))
+            other.tell(colour, move)
+            self.moves.append((colour, move))
+            self.status, self.thinking = status, False
+            if adjudicator is not None and status.phase != OVER and (found := adjudicator.see(ply, seat, analysis)):
+                return self._adjudicated(*found)
+            if self.judge is not None and (found := await self._ask_judge(ply)):
+                return self._adjudicated(*found)
+
+        return Outcome(Termination.RULES, status.result, status.winner)
+
+    async def end(self, outcome: Outcome) -> Outcome:
+        """Finish the match: final position, score, diagnostics, MatchEnded. The engine may still fail here."""
+        at_fault = self.players[self.seat - 1] if outcome.culprit.startswith("seat") else None
+        diagnostics = at_fault.diagnostics() if at_fault else None
+        position, score = "", ""
+        if outcome.termination is not Termination.ENGINE_FAILED:
+            try:
+                position, score = await self.engine.final()
+            except EngineFailed as failure:  # the result is known, and ending the engine now must gain nothing
+                self.warnings.append(f"no hash and no score: {failure}"[:_MAX_WARNING])
+        for player in self.players:
+            beyond_use = player is at_fault and FAULTS[outcome.termination].restart
+            player.fit = not beyond_use and await player.end_game(outcome.result)
+        self.emit(
+            MatchEnded(
+                seq=self.status.ply + 1,
+                match=self.match.key,
+                result=outcome.result,
+                winner=outcome.winner,
+                termination=outcome.termination,
+                culprit=outcome.culprit,
+                detail=outcome.detail,
+                analysis=outcome.analysis,
+                plies=self.status.ply,
+                ms=outcome.ms,
+                hash=position,
+                suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
+                score=score,
+                warnings=tuple(self._all_warnings()),
+                stolen=_unless_zero(sum(self.stolen[0]), sum(self.stolen[1])),
+                slow_input=_unless_zero(*(round(player.peer.slow_input[1] * 1000) for player in self.players)),
+                diagnostics=diagnostics,
+                stderr=self._stderr(),
+                ended=_utc(),
+            )
+        )
+        return outcome
+
+    def engine_outcome(self, fault: str) -> Outcome | None:
+        """Return the outcome if the mover's fault is its engine's, or None. `fault` says what it did."""
+        said = self._said_of_engine(fault)
+        return Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=said) if said else None
+
+    def _said_of_engine(self, text: str) -> str:
+        """Return what a built-in bot that is to act says of its own engine, which is the same program, or "".
+
+        Any other bot could say it to make a game void that it is losing.
+        """
+        player = self.players[self.seat - 1]
+        found = _ENGINE_FAULT.search(text) if player.asks_engine else None
+        return f"{found[0].rstrip('`')} (said by {player.name}, which asks an engine of its own)" if found else ""
+
+    def _party(self, seat: int) -> Party:
+        """Who plays in a seat, with its own control if it has one."""
+        party, setting = self.players[seat - 1].party, self.match.setting_of(seat)
+        return party if setting is self.match.setting else structs.replace(party, control=str(setting.control))
+
+    def _stderr(self) -> tuple[str, ...]:
+        """By seat, the end of what each bot wrote to stderr in this match; () if neither did."""
+        tails = tuple(player.peer.stderr_tail()[-_MAX_STDERR:] for player in self.players)
+        for player in self.players:
+            player.peer.end_game()
+        return tails if self.match.keep_stderr and any(tails) else ()
+
+    def black(self) -> int:
+        """The seat that holds the black stones now."""
+        return self.status.seat if self.status.to_play == "black" else 3 - self.status.seat
+
+    def early(self) -> bool:
+        """Whether the fault of a bot out of its turn makes the match void: "before ply 2", not counting the opening.
+
+        What happened in the opponent's turn before ply 2 is noticed at the turn after it.
+        """
+        return self.status.ply <= len(self.match.opening) + EARLY
+
+    async def _adjudicate(self) -> Outcome:
+        """A match that reached the limit on plies ends as the engine scores the position: otherwise a bot that is
+        losing could make it void by playing on. It is void where the engine has no score for it.
+        """
+        detail = f"not over after {self.status.ply} plies"
+        try:
+            _, score = await self.engine.final()
+        except EngineFailed as failure:
+            await self._renew_engine(failure)
+            _, score = await self.engine.final()
+        result = score_result(score)
+        if not result:
+            return Outcome(Termination.PLY_LIMIT, detail=f"{detail}: the engine has no score for it")
+        winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
+        return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
+
+    async def _ask_judge(self, ply: int) -> tuple[int, str] | None:
+        """What the judge finds after this ply. One that fails judges no more of the match."""
+        status, judge = self.status, self.judge
+        assert judge is not None
+        if status.phase in (OVER, AGREE):
+            return None
+        try:
+            return await judge.see(ply, status.seat, status.to_play, self.moves)
+        except (BotFault, CannotStart) as fault:
+            self.judge, judge.player.fit = None, False
+            self.warnings.append(f"the adjudicator failed after ply {ply}, and judged no more: {fault}"[:_MAX_WARNING])
+            return None
+
+    def _adjudicated(self, winner: int, why: str) -> Outcome:
+        result = "0" if winner == 0 else "B+R" if winner == self.black() else "W+R"
+        return Outcome(Termination.ADJUDICATED, result, winner, detail=why)
+
+    async def _set_up_engine(self) -> Status:
+        """A new game on the engine, or on another one if it fails. Raises EngineFailed, GameRefused."""
+        line = self.match.setting.new_game
+        try:
+            return await self.engine.new_game(line)
+        except EngineFailed as failure:
+            if self.renew is None:
+                raise
+            self.engine = await self.renew()
+            self.warnings.append(f"the engine was replaced: {failure}"[:_MAX_WARNING])
+            return await self.engine.new_game(line)
+
+    async def _play_on_another_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
+        """As `Engine.play`, after the engine failed at this move: another one takes over from the same position.
+
+        So a bot gains nothing by making engines fail or ending their processes, not even at every ply. Where the other
+        engine fails at the same move, the mover loses if the move is not legal; otherwise EngineFailed is raised.
+        """
+        await self._renew_engine(failure)
+        try:
+            legal = await self.engine.lists_legal(answer)
+        except EngineFailed:
+            raise failure from None
+        try:
+            return await self.engine.play(self.status.to_play, answer)
+        except EngineFailed:
+            if legal:
+                raise
+        raise BotFault(Termination.ILLEGAL_MOVE, f"illegal move: {answer[:80]}, at which the engine failed: {failure}")
+
+    async def _renew_engine(self, failure: EngineFailed) -> None:
+        """Have another engine play the plies so far. Raises EngineFailed."""
+        if self.renew is None:
+            raise failure
+        try:
+            self.engine = engine = await self.renew()
+            status = await engine.new_game(self.match.setting.new_game)
+            for colour, move in self.moves:
+                _, status = await engine.play(colour, move)
+        except (EngineFailed, GameRefused, BotFault):
+            raise failure from None
+        if status != self.status:
+            raise failure
+        self.warnings.append(f"the engine was replaced at ply {status.ply + 1}: {failure}"[:_MAX_WARNING])
+
+    def _take_up(self, event: MovePlayed, before: MovePlayed, charged: bool) -> None:
+        """A ply that was played before comes to the same again, and takes what it took. Raises EngineFailed."""
+        if (event.ply, event.seat, event.colour, event.move) != (before.ply, before.seat, before.colour, before.move):
+            raise EngineFailed(f"ply {before.ply} was {before.move} by seat {before.seat}, and is {event.move} now")
+        if charged:
+            self.clocks[event.seat - 1].spend(before.ms)
+
+    def _judge_overrun(self, overrun: int) -> None:
+        """“Overrun up to the margin is forgiven and recorded”; a later answer loses, whatever it says."""
+        why = self.players[self.seat - 1].peer.late_because(overrun)
+        because = f"; {why}" if why else ""
+        if overrun > self.match.margin:
+            raise BotFault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
+        self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven{because}")
+
+    def _tell_credit(self, overrun: int) -> None:
+        """It would have been late if all the time had been charged."""
+        text = f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms after its time was up, not its own"
+        self.warnings.append(f"{text}: {self.players[self.seat - 1].peer.credit_because()}")
+
+    def _watch_idle(self, ply: int, seat: int, ms: int) -> int:
+        """The side to move has answered within `ms`: how many of them the other side took from it."""
+        own, others = self.players[seat - 1].peer.idle, self.players[2 - seat].peer.idle
+        if own is not None:
+            own.rest()
+        if others is None or not (stolen := others.end_turn()):
+            return 0
+        credit = min(ms, -(-stolen // 1_000_000))
+        used = f"seat{3 - seat}: used {stolen / 1e6:.1f} ms of processor time in its opponent's turns up to ply {ply}"
+        self.warnings.append(f"{used}: {credit} ms were credited, and it is stopped in them from here on")
+        return credit
+
+    def _credit_stolen(self, seat: int, stolen: float, ms: int) -> int:
+        """Return how many of the ms of this turn interrupts took: they are the machine's or the opponent's."""
+        credit = min(ms, int(stolen * 1000))
+        self.stolen[seat - 1].append(credit)
+        return credit
+
+    def _all_warnings(self) -> list[str]:
+        for seat, player in enumerate(self.players, 1):
+            if turns := self.stolen[seat - 1]:
+                taken = f"interrupts on its core took {sum(turns)} ms of {_turns(len(turns))}, not charged to it"
+                self.warnings.append(f"seat{seat}: {taken}: they are its opponent's or the machine's")
+            writes, cost = player.peer.slow_input
+            if writes:
+                self.warnings.append(
+                    f"seat{seat}: {writes} writes to it took {cost * 1000:.0f} ms, charged to it: "
+                    "it does not read its input, or watches it in very many places"
+                )
+            self.warnings += [f"seat{seat}: {text}" for text in player.new_warnings()]
+        return self.warnings[:_MAX_WARNINGS]
+
+
+async def _dead_list(player: Player, other: Player, colour: str, last_move: str) -> Reply:
+    """A side's answer in the agreement phase. A plain bot that does not say agrees with the other side."""
+    if player.agrees_by_genmove:
+        return await player.agree(colour)
+    listed = await player.dead_stones()
+    if listed is None and last_move.startswith("dead:"):
+        listed = last_move
+    if listed is None:
+        try:
+            listed = await other.dead_stones()
+        except BotFault:  # it is not its turn; what is wrong with it shows when it is
+            listed = None
+    return Reply(True, listed or "dead:")
+
+
+def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
+    """The move, one word that may be sent to the engine, and the analysis. Raises BotFault."""
+    if not reply.ok:
+        text, _, analysis = reply.text.partition("\n") if analyses else (reply.text, "", "")
+        detail = f"answers `genmove` with `? {text[:200]}`"
+        raise BotFault(Termination.REFUSED, detail, analysis=analysis[:_MAX_ANALYSIS])
+    move, analysis = reply.text, ""
+    if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or an unknown word
+        return move, ""
+    if analyses:
+        move, _, analysis = move.partition("\n")
+        move = move.strip(" \t")  # around one line they are the frame's, which the framing drops
+    if move.lower() == "resign":
+        raise BotFault(Termination.RESIGNATION, "", analysis=analysis[:_MAX_ANALYSIS])
+    if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:
+        raise BotFault(
+            Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word"
+        )
+    return move, analysis[:_MAX_ANALYSIS]
+
+
+def _unless_zero(first: int, second: int) -> tuple[int, ...]:
+    return (first, second) if first or second else ()
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

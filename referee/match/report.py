@@ -1,0 +1,438 @@
+"""What `ggp match` reports, while it plays and at its end: the score, the effect, the test, times and faults.
+
+Two bots are compared by their pairs of games; more of them are rated together.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ggp.referee.match.bot_spec import BotSpec, is_human
+from ggp.referee.match.interference import InterferenceTable
+from ggp.referee.match.pool import SeriesReport, SeriesRun
+from ggp.referee.match.process import safe_name
+from ggp.referee.match.series import SeriesScore, SeriesTally
+from ggp.referee.ratings.repeats import ADVICE
+from ggp.referee.ratings.scale import MEANS, effect_lines, groups_line, half, in_elo, zero_line
+from ggp.referee.ratings.sequential import in_words
+from ggp.referee.ratings.sprt import Effect, Verdict, effect
+from ggp.referee.terminal import LinePart, TextTable, bar_part, clean, say, show, span
+
+if TYPE_CHECKING:
+    from ggp.referee.ratings.ratings import Standing
+
+_REASON = 400  # characters of why a bot was at fault
+
+
+# -- the numbers ------------------------------------------------------------------------------------------------------
+
+
+def effect_of(tally: SeriesTally) -> Effect:
+    """How much stronger the first bot is, by pairs of games; by games while no pair is complete."""
+    if any(tally.penta):
+        return effect(tally.penta_observed)
+    seat1, seat2 = tally.observed(0), tally.observed(1)
+    return effect([seat1.losses + seat2.wins, seat1.draws + seat2.draws, seat1.wins + seat2.losses])
+
+
+def seat1_effect(tally: SeriesTally) -> Effect:
+    """What sitting first is worth: by pairs, in which the strength of the bots cancels out."""
+    return effect(tally.penta_seat1_observed)
+
+
+def verdict_of(report: SeriesReport) -> Verdict | None:
+    """Of the sequential test; inconclusive if all games were played."""
+    test = report.tally.test
+    return None if test is None else test.verdict(over=not (report.open_runs or report.stopped or report.failed))
+
+
+def bots_of(report: SeriesReport) -> list[BotSpec]:
+    """All bots, in the order of the command line."""
+    return list(dict.fromkeys(bot for run in report.runs for bot in run.setup.bots))
+
+
+class BotTotals:
+    """What one bot did in all its series: scores, also by seat; ms used and of its longest move."""
+
+    def __init__(self, bot: BotSpec, runs: Sequence[SeriesRun]) -> None:
+        self.score, self.seats = SeriesScore(), (SeriesScore(), SeriesScore())
+        self.used = self.longest = 0
+        for run in runs:
+            if bot in run.setup.bots:
+                index, tally = run.setup.bots.index(bot), run.tally
+                self.score += tally.bots[index]
+                self.seats = self.seats[0] + tally.seats[index][0], self.seats[1] + tally.seats[index][1]
+                self.used += tally.used[index]
+                self.longest = max(self.longest, tally.longest[index])
+
+
+def _faults(report: SeriesReport) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
+    """By bot (or "engine") and kind: how many, and why the last of them."""
+    counts, reasons = Counter[tuple[str, str]](), dict[tuple[str, str], str]()
+    for run in report.runs:
+        counts.update(run.tally.faults)
+        reasons.update(run.tally.reasons)
+    for fault in _losses(report).faults():
+        counts[fault.who, fault.kind] += fault.games
+        reasons[fault.who, fault.kind] = fault.reason
+    return counts, reasons
+
+
+def _losses(report: SeriesReport) -> InterferenceTable:
+    """Return what each bot lost to interrupts and slow writes, by opponent."""
+    table = InterferenceTable()
+    for run in report.runs:
+        for index, bot in enumerate(run.setup.bots):
+            table.add(bot.name, run.setup.bots[1 - index].name, run.tally.losses[index])
+    return table
+
+
+def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
+    """The rating of each bot, 0 being their mean, best first; {} if there is nothing to rate."""
+    from ggp.referee.ratings.bradley_terry import Counts, CountsError  # numpy: a series of two bots does without
+    from ggp.referee.ratings.ratings import rate
+
+    rows = list[tuple[str, str, float, float, float]]()
+    for run in report.runs:
+        for bot in (0, 1):
+            score = run.tally.observed(bot)
+            if score.games:
+                first, second = (run.setup.bots[seat].name for seat in (bot, 1 - bot))
+                rows.append((first, second, score.wins, score.draws, score.losses))
+    if not rows:
+        return {}
+    try:
+        rated = rate(Counts.of(rows, names=[bot.name for bot in bots_of(report)]))
+    except CountsError:
+        return {}
+    return {line.name: line for line in rated.standings()}
+
+
+def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
+    """The bots of each group, if there are several that never met."""
+    found = dict[int, list[str]]()
+    for line in rated.values():
+        if line.group:
+            found.setdefault(line.group, []).append(line.name)
+    return list(found.values())
+
+
+# -- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[str, Any]:
+    """The report as plain values; scores are wins, draws, losses and points.
+
+    Of two bots: the effect, the pairs and the test, as the first of them sees it. Of more: `elo` and `se` of each, and
+    every two under `pairs`.
+    """
+    setup, faults = report.runs[0].setup, _faults(report)[0]
+    tallies = [run.tally for run in report.runs]
+    colours = [sum((tally.colours[colour] for tally in tallies), SeriesScore()) for colour in (0, 1)]
+    ends = Counter[str]()
+    for tally in tallies:
+        ends.update(tally.terminations)
+    several = len(report.runs) > 1
+    rated = rate_bots(report) if several else {}
+    suspended = [{"who": who, "reason": reason} for who, reason in report.suspended.items()]
+    return {
+        "game": setup.setting.game,
+        "options": setup.setting.values,
+        "series": setup.series,
+        "seed": setup.seed,
+        "time": str(setup.setting.control),
+        "bots": [_bot_json(bot, report, rated) for bot in bots_of(report)],
+        "black": _score_json(colours[0]),
+        "white": _score_json(colours[1]),
+        "games": sum(tally.games for tally in tallies),
+        "distinct": sum(tally.lines.distinct for tally in tallies),
+        "repeated": sum(tally.lines.repeated for tally in tallies),
+        **({"pairs": [_pair_json(run) for run in report.runs]} if several else _effect_json(report)),
+        "void": sum(tally.void for tally in tallies),
+        "suspect": sum(tally.suspect for tally in tallies),
+        "suspect_games": [key for tally in tallies for key in tally.suspects],
+        "plies": report.plies,
+        "seconds": round(report.seconds, 6),
+        "plies_per_second": round(_rate(report), 1),
+        "cpu_us_per_ply": round(report.cpu / report.plies * 1e6, 2) if report.plies else 0.0,
+        "worker_rss_mb": round(report.rss / 1024, 1),
+        "terminations": dict(ends),
+        "engine_failed": faults["engine", "engine_failed"],
+        "suspended": suspended[0] if suspended else None,
+        "interrupted": report.stopped,
+        "record": record,
+        "warnings": list(warnings),
+    }
+
+
+def _bot_json(bot: BotSpec, report: SeriesReport, rated: "Mapping[str, Standing]") -> dict[str, Any]:
+    totals, (faults, reasons) = BotTotals(bot, report.runs), _faults(report)
+    line = rated.get(bot.name)
+    return {
+        "name": bot.name,
+        "command": bot.command,
+        **({"time": str(bot.control)} if bot.control else {}),
+        **_score_json(totals.score),
+        "seat1": _score_json(totals.seats[0]),
+        "seat2": _score_json(totals.seats[1]),
+        **(
+            {"elo": line and line.elo, "se": line and line.se, "group": line.group if line else 0}
+            if len(report.runs) > 1
+            else {}
+        ),
+        "time_ms": totals.used,
+        "longest_ms": totals.longest,
+        "faults": {what: count for (who, what), count in faults.items() if who == bot.name},
+        "reasons": {what: why for (who, what), why in reasons.items() if who == bot.name},
+    }
+
+
+def _pair_json(run: SeriesRun) -> dict[str, Any]:
+    one, other = (bot.name for bot in run.setup.bots)
+    score = run.tally.bots[0]
+    return {"a": one, "b": other, "series": run.setup.series, "games": score.games, **_score_json(score)} | {
+        "penta": run.tally.penta,
+        **asdict(effect_of(run.tally)),
+        "void": run.tally.void,
+    }
+
+
+def _effect_json(report: SeriesReport) -> dict[str, Any]:
+    tally, verdict = report.tally, verdict_of(report)
+    found: dict[str, Any] = {
+        "penta": tally.penta,
+        **asdict(effect_of(tally)),
+        "seat1": {"penta": tally.penta_seat1, **asdict(seat1_effect(tally))},
+    }
+    if verdict is not None and tally.test is not None:
+        tested = {name: value for name, value in asdict(verdict).items() if name not in asdict(effect_of(tally))}
+        found["test"] = {**asdict(tally.test.hypotheses), "penta": tally.test.penta, **tested}
+    return found
+
+
+def _score_json(score: SeriesScore) -> dict[str, float]:
+    return {"wins": score.wins, "draws": score.draws, "losses": score.losses, "points": score.points}
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def score_line(report: SeriesReport) -> str:
+    """`random 3 - 5 greedy`, void games after it; of more than two bots the points of each."""
+    words = [_points(report)]
+    return ", ".join([*words, *_void(report)])
+
+
+def _void(report: SeriesReport) -> list[str]:
+    void = sum(run.tally.void for run in report.runs)
+    return [f"{void} void"] if void else []
+
+
+def _points(report: SeriesReport) -> str:
+    if len(report.runs) > 1:
+        return ", ".join(f"{bot.name} {BotTotals(bot, report.runs).score.points:g}" for bot in bots_of(report))
+    (one, two), (left, right) = report.runs[0].setup.bots, report.tally.bots
+    return f"{one.name} {left.points:g} - {right.points:g} {two.name}"
+
+
+def status_line(report: SeriesReport) -> str:
+    """The score with what it says so far."""
+    return ", ".join([score_line(report), *filter(None, _found_so_far(report))])
+
+
+def _found_so_far(report: SeriesReport) -> tuple[str, str, str]:
+    """Return the Elo, the likelihood of superiority and the state of the test, "" for each that there is not."""
+    if len(report.runs) > 1:
+        return "", "", ""
+    test, found = report.tally.test, effect_of(report.tally)
+    elo = in_elo(found, sign="+")
+    return (
+        f"Elo {elo}" if elo else "",
+        f"LOS {found.los:.1%}" if found.los is not None and test is None else "",
+        f"LLR {test.llr:.2f} ({test.hypotheses.lower:.2f}, {test.hypotheses.upper:.2f})" if test else "",
+    )
+
+
+def live_parts(report: SeriesReport, rate: str = "", left: str = "") -> list[LinePart]:
+    """Return the parts of the line that is shown while the games are played.
+
+    The bar shows how many games are played, or where a test stands between its bounds.
+    """
+    done, total = sum(run.done for run in report.runs), sum(run.setup.games for run in report.runs)
+    share = done / total if total else 1.0
+    if test := report.tally.test if len(report.runs) == 1 else None:
+        bounds = test.hypotheses
+        share = (test.llr - bounds.lower) / (bounds.upper - bounds.lower)
+    elo, los, llr = _found_so_far(report)
+    return [
+        LinePart(report.runs[0].setup.setting.game, 9),
+        bar_part(share, 1),
+        LinePart(llr, 2),
+        LinePart(f"{done}/{total}", 0),
+        LinePart(_points(report), 3, cut=True),
+        LinePart(" ".join(_void(report)), 6),
+        LinePart(elo, 4),
+        LinePart(los, 8),
+        LinePart(rate, 7),
+        LinePart(left, 5),
+    ]
+
+
+def effect_of_match(report: SeriesReport) -> list[str]:
+    """What a match of two bots says about their strength, a line each."""
+    tally, bots = report.tally, report.runs[0].setup.bots
+    found = effect_of(tally)
+    lines = effect_lines(found, 1, 8)
+    if found.enough:
+        by = f"by {sum(tally.penta_observed)} pairs" if any(tally.penta) else "by games"
+        lines[0] += f", logistic, of {bots[0].name}, {by}"
+    elif any(map(is_human, bots)):
+        lines = []  # a few games with a person are played for their own sake
+    if any(tally.penta):
+        lines.append("pairs   " + ", ".join(f"{mean} {count}" for mean, count in zip(MEANS, tally.penta, strict=True)))
+    if games := tally.games:
+        points, elo = sum(seat.points for seat, _ in tally.seats), in_elo(seat1_effect(tally), 1)
+        lines.append(f"seat 1  {points:g}/{games}, {points / games:.1%}" + (f": Elo {elo} (95 %)" if elo else ""))
+    if (verdict := verdict_of(report)) and tally.test:
+        hypotheses = tally.test.hypotheses
+        asked = f"{hypotheses.model} Elo {hypotheses.elo0:g} against {hypotheses.elo1:g}"
+        lines.append(f"test    {in_words(verdict)} ({asked})")
+    return lines
+
+
+def print_report(report: SeriesReport, record: str) -> None:
+    """The final table, then one line each for what else there is to say."""
+    setup = report.runs[0].setup
+    title = f"{setup.setting.new_game.removeprefix('ggp-new ')}, time {setup.setting.control}"
+    title += "".join(f", {bot.name} {bot.control}" for bot in bots_of(report) if bot.control)
+    if len(report.runs) > 1:
+        _show_standings(report, title)
+    else:
+        _show_two(report, title)
+    say(*map(clean, _closing_lines(report, record)))
+
+
+def _show_two(report: SeriesReport, title: str) -> None:
+    sheet = _bot_table(())
+    for bot in bots_of(report):
+        sheet.add(bot.name, *_cells(bot, report))
+    show(sheet, title)
+    say(*map(clean, effect_of_match(report)))
+
+
+def _show_standings(report: SeriesReport, title: str) -> None:
+    rated = rate_bots(report)
+    groups = _groups(rated)
+    sheet = _bot_table((*["group"] * bool(groups), "Elo", "±"))
+    order = {name: place for place, name in enumerate(rated)}
+    for bot in sorted(bots_of(report), key=lambda bot: order.get(bot.name, len(order))):
+        line = rated.get(bot.name)
+        rating = (f"{line.elo:z.1f}", half(line.se)) if line else ("", "")
+        sheet.add(bot.name, *[line.group if line else ""] * bool(groups), *rating, *_cells(bot, report))
+    show(sheet, title)
+    if groups:
+        say(clean(groups_line(groups)))
+    if rated:
+        say(zero_line({}, grouped=bool(groups)))
+    say(*map(clean, _meetings(report)))
+    if rated:
+        say("the table has Bradley-Terry Elo (model davidson)")
+
+
+def _meetings(report: SeriesReport) -> Iterator[str]:
+    for run in report.runs:
+        (one, two), (left, right) = run.setup.bots, run.tally.bots
+        elo = in_elo(effect_of(run.tally), 1, "+")
+        yield f"{one.name} {left.points:g} - {right.points:g} {two.name}" + (
+            f": logistic Elo {elo} (95 %)" if elo else ""
+        )
+
+
+def _bot_table(more: tuple[str, ...]) -> TextTable:
+    heads = ("bot", *more, "score", "+", "=", "-", "seat 1", "seat 2", "time used", "longest move")
+    return TextTable(heads, frozenset({"bot"}), spare=(("longest move",), ("seat 1", "seat 2"), ("time used",)))
+
+
+def _cells(bot: BotSpec, report: SeriesReport) -> list[str]:
+    totals = BotTotals(bot, report.runs)
+    score = totals.score
+    return [
+        f"{score.points:g}/{score.games}",
+        *(str(number) for number in (score.wins, score.draws, score.losses)),
+        *(f"{seat.points:g}/{seat.games}" for seat in totals.seats),
+        span(totals.used / 1000),
+        span(totals.longest / 1000) if totals.longest >= 1000 else f"{totals.longest} ms",
+    ]
+
+
+def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
+    tallies = [run.tally for run in report.runs]
+    games = sum(tally.games for tally in tallies)
+    black, white = (sum(tally.colours[colour].points for tally in tallies) for colour in (0, 1))
+    yield f"black {black:g}, white {white:g} of {games} games"
+    ends = sum((tally.terminations for tally in tallies), Counter[str]())
+    yield f"ended by: {', '.join(f'{what} {count}' for what, count in ends.most_common()) or 'nothing'}"
+    distinct, repeated = (sum(getattr(tally.lines, what) for tally in tallies) for what in ("distinct", "repeated"))
+    if distinct < games:
+        yield f"{distinct} of {games} games are distinct" + (f": {ADVICE}" if repeated else "")
+    if record and len(tallies) == 1 and effect_of(tallies[0]).enough:
+        yield f"Bradley-Terry Elo of the same games: ggp rate {record}"
+    if report.plies:
+        yield f"{report.plies} plies in {span(report.seconds)}, {_rate(report):,.0f} plies/s"
+    faults, reasons = _faults(report)
+    places = {fault: key for tally in tallies for fault, key in tally.places.items()}
+    for (who, what), count in sorted(faults.items()):
+        why = clean(reasons.get((who, what), "")).strip()
+        yield f"fault: {who} {what} {count}" + (f": {why[:_REASON]}" if why else "")
+        if record and (place := places.get((who, what))):  # a fault of many games has none
+            yield f"  its dialogue and stderr: ggp show {shlex.quote(f'{record}#{place}')}"
+    if faults and not record:
+        yield f"  {stderr_kept(report, {who for who, _ in faults})}"
+    for bot, ms in _losses(report).taken().items():
+        yield f"stolen time: interrupts took {ms} ms from {bot} (the machine or its opponent); they were not charged"
+    yield from _skipped_lines(report)
+    if any(tally.suspect for tally in tallies):
+        yield suspects(tallies)
+    if record:
+        yield f"record: {record}"
+
+
+def _skipped_lines(report: SeriesReport) -> Iterator[str]:
+    """Say of each bot how many of its lines were no answers; what it prints for people belongs on stderr."""
+    counts, firsts = Counter[str](), dict[str, str]()
+    for run in report.runs:
+        for index, bot in enumerate(run.setup.bots):
+            counts[bot.name] += run.tally.skipped[index]
+            if first := run.tally.first_skipped[index]:
+                firsts.setdefault(bot.name, first)
+    for name, count in counts.items():
+        if count:
+            lines = "1 line" if count == 1 else f"{count} lines"
+            noun = "is not an answer" if count == 1 else "are not answers"
+            first = f" (the first: {clean(firsts[name])[:_REASON]})" if name in firsts else ""
+            yield f"skipped {lines} of {name} that {noun}{first}"
+
+
+def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:
+    """Where these bots' tracebacks are kept, or how to keep them."""
+    folder = report.runs[0].setup.extras.stderr_folder
+    if folder:
+        return "stderr: " + ", ".join(f"{folder}/{safe_name(name)}.log" for name in sorted(names))
+    return "to keep the whole traceback, repeat with --log-stderr DIR, or --record FILE for faults in a game"
+
+
+def suspects(tallies: Sequence[SeriesTally]) -> str:
+    """Say how many games are suspect, and what follows from it."""
+    total = sum(tally.suspect for tally in tallies)
+    late = sum(tally.late for tally in tallies)
+    lost = f"; {late} of them ended by time, which may not be the bot's fault" if late else ""
+    return (
+        f"suspect: {total} games in which this machine kept an answer waiting (--json names them); they count{lost}; "
+        "fewer --jobs or a larger --margin make them fewer"
+    )
+
+
+def _rate(report: SeriesReport) -> float:
+    return report.plies / report.seconds if report.seconds else 0.0

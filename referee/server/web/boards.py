@@ -1,0 +1,234 @@
+"""Positions of matches as pictures: engine processes replay a match and describe a position, and this draws it.
+
+A process that fails is ended, and another one is asked. Each game may have an engine of its own.
+"""
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeVar
+
+from ggp.protocol.drawing import svg
+from ggp.protocol.drawing.scene import DrawingError, Scene, clean, read_scene
+from ggp.protocol.drawing.shapes import SCALE
+from ggp.protocol.records import MatchStarted, MovePlayed, Record
+from ggp.protocol.rules_text import Rules
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.clock import ControlKind, TimeControl
+from ggp.referee.match.engine import OVER, Engine, GameRefused, Status, start_engine
+from ggp.referee.match.outcome import BotFault, EngineFailed
+from ggp.referee.match.setting import Setting
+from ggp.referee.server.web.sized_cache import SizedCache
+from ggp.referee.tools.archive.verify import Deviation, verify
+
+T = TypeVar("T")
+AHEAD = 8  # positions drawn together with the one that was asked for: the next steps are likely
+VERIFIED = 1000  # matches whose verification is kept
+_WAIT = 10.0  # seconds for an answer, the wait for a free process included
+
+
+class BoardError(Exception):
+    """There is no picture of this position; str() says why, in one line for the reader of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A position after `ply` plies. `svg` and `score` (the engine's JSON) are "" where the engine has none.
+
+    `cells`: where in the picture each cell lies, in units of the picture.
+    """
+
+    ply: int
+    status: Status
+    svg: str
+    score: str
+    legal: tuple[str, ...]
+    scene: Scene | None = None
+
+    @property
+    def cells(self) -> dict[str, tuple[float, float]]:
+        """Where in the picture each cell lies, in units of the picture."""
+        return {cell.at: (cell.x * SCALE, cell.y * SCALE) for cell in self.scene.cells} if self.scene else {}
+
+
+class BoardPool:
+    """Draws positions and keeps the pictures drawn last. Any thread may call it."""
+
+    def __init__(
+        self,
+        engine: BotSpec,
+        engines: Mapping[str, BotSpec] | None = None,
+        processes: int = 2,
+        most: int = 32 * 1024 * 1024,
+    ) -> None:
+        """engines: by game; `engine` is that of every other game. processes: of each engine, started when needed.
+        most: bytes of pictures that are kept."""
+        self._engine, self._engines = engine, engines or {}
+        # A process ends with the thread that started it, so threads of our own that stay.
+        self._threads = ThreadPoolExecutor(processes, "boards")
+        self._own = threading.local()  # `replays`: each thread's processes, by engine
+        self._lock = threading.Lock()  # of what follows
+        self._replays: list[_BoardEngine] = []
+        self._views: SizedCache[bytes, BoardView] = SizedCache(most)
+        self._verified: OrderedDict[bytes, Deviation | None] = OrderedDict()
+
+    def view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
+        """The position after `number` plies. Raises BoardError."""
+        key = _key(start, plies, number)
+        if (found := self._views.get(key)) is not None:
+            return found
+        ahead = range(number, min(number + AHEAD, len(plies)) + 1)
+        views = self._asked(start.game, lambda replay: replay.views(start, plies, ahead))
+        for view in reversed(views):
+            self._views.put(_key(start, plies, view.ply), view, _size(view))
+        return views[0]
+
+    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
+        """The engine's reason why a move is not legal after `number` plies, "" if it is. Raises BoardError."""
+        return clean(self._asked(start.game, lambda replay: replay.why_illegal(start, plies, number, move)))
+
+    def verify(self, record: Record) -> Deviation | None:
+        """Where the match comes out otherwise on the engine; None if it does nowhere. Raises BoardError."""
+        key = _key(record.start, record.plies, len(record.plies)) + repr(record.end).encode()
+        with self._lock:
+            if key in self._verified:
+                return self._verified[key]
+        found = self._asked(record.start.game, lambda replay: replay.verify(record))
+        with self._lock:
+            self._verified[key] = found
+            if len(self._verified) > VERIFIED:
+                self._verified.popitem(last=False)
+        return found
+
+    def rules(self, game: str) -> Rules:
+        """Return the rules in the engine's words, an empty text if it has none. Raises BoardError."""
+        return self._asked(game, lambda replay: replay.rules(game))
+
+    def close(self) -> None:
+        """End the engine processes."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for replay in self._replays:
+            replay.stop()
+
+    def _asked(self, game: str, question: "Callable[[_BoardEngine], T]") -> T:
+        """Ask a process of the game's engine, in its thread. Raises BoardError."""
+        asking = self._threads.submit(self._ask, self._engines.get(game, self._engine), question)
+        try:
+            return asking.result(_WAIT)
+        except TimeoutError:
+            asking.cancel()
+            raise BoardError("the engine is busy: try again in a moment") from None
+
+    def _ask(self, spec: BotSpec, question: "Callable[[_BoardEngine], T]") -> T:
+        """Of a process that was there before: it may have died meanwhile, so another one is asked if it fails."""
+        replays: dict[BotSpec, _BoardEngine] = self._own.__dict__.setdefault("replays", {})
+        if (before := replays.get(spec)) is not None:
+            try:
+                return question(before)
+            except BoardError:
+                del replays[spec]
+                with self._lock:
+                    self._replays.remove(before)
+                before.stop()
+        replay = _BoardEngine(spec)
+        try:
+            found = question(replay)
+        except BoardError:
+            replay.stop()
+            raise
+        replays[spec] = replay
+        with self._lock:
+            self._replays.append(replay)
+        return found
+
+
+class _BoardEngine:
+    """One engine process, and the position it has."""
+
+    def __init__(self, spec: BotSpec) -> None:
+        try:
+            self._engine: Engine = run_blocking(start_engine(spec))
+        except EngineFailed as error:
+            raise BoardError(clean(f"the engine does not start: {error}")) from None
+        self._new_game = ""
+        self._moves: list[tuple[str, str]] = []
+        self._status: Status | None = None
+
+    def views(self, start: MatchStarted, plies: Sequence[MovePlayed], numbers: range) -> list[BoardView]:
+        with _as_board_error(start):
+            return [run_blocking(self._view(start, plies, number)) for number in numbers]
+
+    def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
+        with _as_board_error(start):
+            status = run_blocking(self._go_to(start, plies, number))
+            return run_blocking(self._engine.why_illegal(move, status.to_play))
+
+    def verify(self, record: Record) -> Deviation | None:
+        self._status = None  # the position is that of the end then
+        with _as_board_error(record.start):
+            found = run_blocking(verify(record, self._engine))
+        if found is not None and found.failed:
+            raise BoardError(found.what)
+        return found
+
+    def rules(self, game: str) -> Rules:
+        try:
+            return run_blocking(self._engine.rules(game))
+        except EngineFailed as error:
+            raise BoardError(clean(f"the engine says no rules: {error}")) from None
+
+    def stop(self) -> None:
+        with contextlib.suppress(EngineFailed):
+            run_blocking(self._engine.peer.stop())
+
+    async def _view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
+        status, engine = await self._go_to(start, plies, number), self._engine
+        drawn = await engine.scene()
+        _, score = await engine.final()
+        legal = await engine.legal_moves() if status.phase != OVER else []
+        title = f"{clean(start.game)} after ply {number}"
+        scene = read_scene(drawn) if drawn else None
+        return BoardView(number, status, svg.draw(scene, title) if scene else "", score, tuple(legal), scene)
+
+    async def _go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
+        line = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
+        moves = [(ply.colour, ply.move) for ply in plies[:number]]
+        status = self._status
+        if status is None or line != self._new_game or self._moves != moves[: len(self._moves)]:
+            self._status, self._new_game, self._moves = None, line, []
+            if start.game not in await self._engine.games():
+                raise GameRefused(f"it knows no {start.game}: the operator can name an engine that does with --engine")
+            status = await self._engine.new_game(line)
+        for colour, move in moves[len(self._moves) :]:
+            _, status = await self._engine.play(colour, move)
+            self._moves.append((colour, move))
+        self._status = status
+        return status
+
+
+@contextlib.contextmanager
+def _as_board_error(start: MatchStarted) -> Iterator[None]:
+    try:
+        yield
+    except GameRefused as error:
+        raise BoardError(clean(f"the engine refuses {start.game}: {error}")) from None
+    except (EngineFailed, BotFault, DrawingError) as error:
+        raise BoardError(clean(f"the engine does not replay this match: {error}")) from None
+
+
+def _key(start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> bytes:
+    """Of what decides the picture: game, options and moves."""
+    hashed = sha256(repr((start.game, sorted(start.options.items()))).encode())
+    for ply in plies[:number]:
+        hashed.update(f"\n{ply.colour} {ply.move}".encode())
+    return hashed.digest()
+
+
+def _size(view: BoardView) -> int:
+    cells = len(view.scene.cells) if view.scene else 0
+    return len(view.svg) + len(view.score) + sum(map(len, view.legal)) + 200 * cells + 500

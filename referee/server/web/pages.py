@@ -1,0 +1,184 @@
+"""HTML pages from the Jinja2 templates beside this file. Whatever is no Markup is cleaned and escaped."""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, Undefined
+from markupsafe import Markup
+
+from ggp.protocol.drawing.scene import clean, clean_lines
+from ggp.protocol.rules_text import Rules
+from ggp.referee.ladder.queries import TIES, recent_games, state_of, title_of, when
+from ggp.referee.ladder.source import exact
+from ggp.referee.ladder.standings import BotScore, misfits_badly
+from ggp.referee.ratings.scale import MEANS, after_stop, effect_lines, half, in_elo
+from ggp.referee.ratings.sprt import effect
+from ggp.referee.server.web.match_page import in_words
+from ggp.referee.server.web.plots import llr_plot, mark, rate_plot, rating_plot, strips
+
+MOST_RULES = 200_000  # characters of rules that a page shows
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
+VERDICTS = {
+    "H0": "H0 is accepted: it is not shown to be better",
+    "H1": "H1 is accepted: it is better",
+    "continue": "undecided so far",
+    "inconclusive": "inconclusive: all pairs of the test are played",
+}
+SITE = (("games", "Matches"), ("live", "Live"), ("events", "Events"), ("take-part", "Take part"))
+LIMITS = {
+    "STANDINGS": 100,  # bots of a pool on one page of a site
+    "PLOTTED": 50,  # bots in the plot
+    "CROSSED": 20,  # bots in the crosstable
+    "FAULTY": 100,  # rows of faults
+    "LEADERS": 5,  # of a pool on the first page of a site
+    "MINIATURES": 6,  # boards there
+    "BRIEF": 10,  # bots of a pool where the page is of several
+    "LOOKED_AT": 500,  # newest games of a bot, for its colours and its time
+    "LISTED": 2000,  # bots in the list of all
+    "OPPONENTS": 50,  # of a bot, those with most games
+    "VERSIONS": 100,  # of a bot
+    "SHOWN": 4000,  # characters of a text that is cut, when it is opened
+    "LINES": 200,  # of diagnostics
+    "WIDTH": 400,  # characters of these
+}
+
+
+def render(template: str, **values: object) -> str:
+    """A whole document."""
+    return _environment.get_template(template).render(values)
+
+
+def compile_templates() -> None:
+    """So that the first page of each kind need not wait for it: a tenth of a second in all."""
+    for name in _environment.list_templates(extensions=["html"]):
+        _environment.get_template(name)
+
+
+def file_of(name: str) -> str:
+    """A file's name for a bot or a pool: its own where that is one anywhere, else with a hash of it."""
+    if _PLAIN.fullmatch(name) and name != "index":
+        return f"{name}.html"
+    stem = re.sub(r"[^a-z0-9_-]+", "-", name.lower())[:40].strip("-")
+    return f"{stem}~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}.html"
+
+
+def elo(value: float | None) -> str:
+    """A tenth of Elo is less than any error bar."""
+    return "" if value is None else f"{value:z.1f}"
+
+
+def elo_and_error(value: float, se: float) -> str:
+    """`12.3 ± 4.5 Elo`, of an anchor `1800.0 Elo`."""
+    return f"{elo(value)}{f' ± {half(se)}' if se else ''} Elo"
+
+
+def share(score: BotScore) -> str:
+    """Of the points; nothing without games."""
+    return f"{score.share:.1%}" if score.games else ""
+
+
+def many(count: int, what: str, more: str = "") -> str:
+    """`1 game`, `2 games`; `more`: the word for several where it is not made with s."""
+    return f"{count:,} {what if count == 1 else more or f'{what}s'}"
+
+
+def most(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
+    """The most frequent first."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def shade(score: BotScore) -> str:
+    """The style of a cell of the crosstable."""
+    lead = score.share - 0.5
+    colour = f"background:rgb(var(--{'high' if lead > 0 else 'low'})/{min(0.55, abs(lead) * 1.1):.2f})"
+    return colour if abs(lead) > 0.02 else ""
+
+
+def seconds(ms: float) -> str:
+    return f"{ms / 1000:.2f} s"
+
+
+def units(value: float) -> str:
+    """A coordinate: a hundredth at the finest, never -0."""
+    return f"{value:z.2f}".rstrip("0").rstrip(".")
+
+
+def _cleaned(value: object) -> object:
+    """Control characters and what turns the reading direction become a replacement character."""
+    if value is None or isinstance(value, Markup | Undefined):
+        return value or ""
+    return clean(str(value))
+
+
+def render_plot(macro: str, **values: object) -> Markup:
+    """The SVG of a macro of plots.html."""
+    module: Any = _environment.get_template("plots.html").module
+    return Markup(getattr(module, macro)(**values))
+
+
+def rules_as_html(rules: Rules) -> Markup:
+    """Return Markdown as HTML without links and pictures, its headings from h2 on; plain text keeps its lines."""
+    text = clean_lines(rules.text[:MOST_RULES])
+    if not rules.markdown:
+        return Markup('<pre class="words" tabindex="0">{}</pre>').format(text)
+    from markdown_it import MarkdownIt  # costs time to load, and few visitors ask for rules
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink"])
+    tokens = reader.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + 1)}"
+        elif token.type == "table_open":
+            token.attrSet("tabindex", "0")
+    # Markdown turns `&#x202e;` into the character that it names, so only what comes out of it can be cleaned.
+    return Markup(clean_lines(reader.renderer.render(tokens, reader.options, {})))
+
+
+_environment = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    finalize=_cleaned,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {
+    "elo": elo,
+    "file_of": file_of,
+    "half": half,
+    "many": many,
+    "mark": mark,
+    "most": most,
+    "seconds": seconds,
+    "share": share,
+    "units": units,
+    "zip": zip,
+}
+_environment.globals |= {
+    **LIMITS,
+    "site_links": SITE,
+    "strip": lambda places: [render_plot("strip", **one) for one in strips(places)],
+    "after_stop": after_stop,
+    "effects": lambda penta: [line.split(maxsplit=1) for line in effect_lines(effect(penta), 1, 8)],
+    "elo_and_error": elo_and_error,
+    "exact": exact,
+    "in_elo": in_elo,
+    "in_words": in_words,
+    "llr_plot": lambda curve, about: render_plot("ratio", about=about, **llr_plot(curve)),
+    "MEANS": MEANS,
+    "misfits_badly": misfits_badly,
+    "rules_as_html": rules_as_html,
+    "quoted": shlex.quote,
+    "rate_plot": lambda match, ply: render_plot("rates", **rate_plot(match, ply)),
+    "recent_games": recent_games,
+    "rating_plot": lambda places: render_plot("ratings", **rating_plot(places)),
+    "shade": shade,
+    "state_of": state_of,
+    "TIES": TIES,
+    "title_of": title_of,
+    "VERDICTS": VERDICTS,
+    "when": when,
+}

@@ -1,0 +1,186 @@
+"""The geometry of the plots of a page: ratings with error bars, and a test's log-likelihood ratio."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ggp.referee.ladder.queries import Curve, thinned
+from ggp.referee.ladder.standings import RankedPlace
+from ggp.referee.ladder.tune import TuneState
+from ggp.referee.ratings.scale import Z95
+from ggp.referee.server.web.match_page import MatchPage
+
+WIDTH = 720  # units; the page scales it
+_ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
+_HEIGHT, _FOOT, _SIDE = 260, 34, 60  # of the plot of a test
+_RATES_HEIGHT, _RATES_SIDE = 170, 48  # of the plot of chances
+_STRIP = 200  # width of the plot of one of a few bots
+_PANEL, _TUNE_SIDE, _TUNE_RIGHT, _TUNE_POINTS = 170, 60, 40, 400  # of the plot of a tune
+_MOST_NAME = 23  # letters
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bot's rating and half of its 95 % interval, Elo; 0 of an anchor."""
+
+    name: str
+    elo: float
+    half: float
+
+    @property
+    def error(self) -> str:
+        """` ± 12`, or nothing for an anchor."""
+        return f" ± {self.half:.0f}" if self.half else ""
+
+
+def rating_plot(places: Sequence[RankedPlace]) -> dict[str, Any]:
+    """For plots.html: a row for each bot, best first; a dot, and a line over the interval."""
+    bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
+    low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
+    marks = ticks(low, high, 7)
+    low, high = min(low, marks[0]), max(high, marks[-1])
+
+    def x(elo: float) -> float:
+        return _LEFT + (elo - low) * (WIDTH - _LEFT - _RIGHT) / (high - low)
+
+    return {
+        "about": f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:z.0f}{bars[0].error} Elo.",
+        "width": WIDTH,
+        "height": _TOP + _ROW * len(bars) + 8,
+        "left": _LEFT,
+        "marks": [(mark, x(mark)) for mark in marks],
+        "bars": [
+            (bar, _short(bar.name), _TOP + _ROW * (row + 0.5), x(bar.elo - bar.half), x(bar.elo), x(bar.elo + bar.half))
+            for row, bar in enumerate(bars)
+        ],
+    }
+
+
+def strips(places: Sequence[RankedPlace]) -> list[dict[str, Any]]:
+    """For plots.html: the ratings of a few bots, a plot each, without names, for the rows of their table."""
+    bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
+    low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
+
+    def x(elo: float) -> float:
+        return (elo - low) * _STRIP / (high - low)
+
+    common = {"width": _STRIP, "height": 12}
+    return [
+        {**common, "low": x(bar.elo - bar.half), "middle": x(bar.elo), "high": x(bar.elo + bar.half)} for bar in bars
+    ]
+
+
+def llr_plot(curve: Curve) -> dict[str, Any]:
+    """For plots.html: LLR over pairs, with both bounds."""
+    ratios = [llr for _, llr in curve.points]
+    last = max(1, curve.points[-1][0])
+    low, high = _range([curve.lower, *ratios], [curve.upper, *ratios])
+
+    def x(pair: float) -> float:
+        return _SIDE + pair * (WIDTH - _SIDE - _RIGHT) / last
+
+    def y(llr: float) -> float:
+        return _HEIGHT - _FOOT - (llr - low) * (_HEIGHT - _FOOT - 14) / (high - low)
+
+    return {
+        "width": WIDTH,
+        "height": _HEIGHT,
+        "foot": _FOOT,
+        "right": WIDTH - _RIGHT,
+        "rows": [(mark, y(mark)) for mark in ticks(low, high, 5)],
+        "columns": [(mark, x(mark)) for mark in ticks(0, last, 6) if mark == int(mark)],
+        "bounds": [("H1", curve.upper, y(curve.upper)), ("H0", curve.lower, y(curve.lower))],
+        "stopped": None if curve.stopped is None else (curve.stopped, x(curve.stopped)),
+        "points": [(x(pair), y(llr)) for pair, llr in curve.points],
+    }
+
+
+def rate_plot(match: MatchPage, ply: int) -> dict[str, Any]:
+    """For plots.html: the chance of seat 1 to win over the plies, as each bot saw it."""
+    last = max(1, len(match.plies))
+
+    def x(number: float) -> float:
+        return _RATES_SIDE + number * (WIDTH - _RATES_SIDE - _RIGHT) / last
+
+    def y(rate: float) -> float:
+        return 10 + (1 - rate) * (_RATES_HEIGHT - 32)
+
+    lines = {seat: [(x(at), y(rate)) for at, of, rate in match.rates if of == seat] for seat in (1, 2)}
+    return {
+        "width": WIDTH,
+        "height": _RATES_HEIGHT,
+        "left": _RATES_SIDE,
+        "right": WIDTH - _RIGHT,
+        "last": last,
+        "rows": [(f"{rate:.0%}", y(rate)) for rate in (0, 0.5, 1)],
+        "columns": [(mark, x(mark)) for mark in ticks(0, last, 8) if mark == int(mark)],
+        "lines": [(seat, match.seats[seat - 1].name, points) for seat, points in lines.items() if points],
+        "now": x(ply),
+        "about": f"The chance of {match.seats[0].name} to win over {last} plies, as each bot saw it.",
+    }
+
+
+def tune_plot(state: TuneState) -> dict[str, Any]:
+    """For plots.html: a panel for each parameter, its value over the iterations and the interval at the end."""
+    last = max(1, state.history[-1][0])
+    points = thinned(state.history, _TUNE_POINTS)
+
+    def x(iteration: float) -> float:
+        return _TUNE_SIDE + iteration * (WIDTH - _TUNE_SIDE - _TUNE_RIGHT) / last
+
+    panels = []
+    for place, (one, found) in enumerate(zip(state.plan.parameters, state.estimates, strict=True)):
+        values = [(done, values[place]) for done, values in points]
+        half = 0.0 if state.moving else found.half or 0.0
+        seen = [value for _, value in values]
+        low, high = _range([one.start, found.value - half, *seen], [one.start, found.value + half, *seen])
+        top = place * _PANEL
+
+        def y(value: float, top: float = top, low: float = low, high: float = high) -> float:
+            return top + _PANEL - 26 - (value - low) * (_PANEL - 52) / (high - low)
+
+        panels.append(
+            {
+                "name": _short(one.name),
+                "top": top + 16,
+                "rows": [(value, y(value)) for value in ticks(low, high, 4)],
+                "start": y(one.start),
+                "points": [(x(done), y(value)) for done, value in values],
+                "end": (x(last), y(found.value - half), y(found.value), y(found.value + half)),
+            }
+        )
+    return {
+        "about": "; ".join(f"{name} from {start} to {tuned}" for name, start, tuned, *_ in state.rows),
+        "width": WIDTH,
+        "height": _PANEL * len(panels) + 14,
+        "left": _TUNE_SIDE,
+        "right": WIDTH - _TUNE_RIGHT,
+        "columns": [(value, x(value)) for value in ticks(0, last, 6) if value == int(value)],
+        "panels": panels,
+    }
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from `low` to `high`, a step of 1, 2 or 5 times a power of ten apart; at least one."""
+    span = high - low
+    step = 10.0 ** math.floor(math.log10(span / most))
+    step *= next(times for times in (1, 2, 5, 10) if span / (step * times) <= most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(number * step, 10) for number in range(first, last + 1)] or [low]
+
+
+def mark(value: float) -> str:
+    """A mark of an axis; never -0."""
+    return f"{value + 0.0:g}"
+
+
+def _range(lows: Sequence[float], highs: Sequence[float]) -> tuple[float, float]:
+    """From the lowest to the highest, a twentieth more at both ends; never empty."""
+    low, high = min(lows), max(highs)
+    room = (high - low) / 20 or 1.0
+    return low - room, high + room
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _MOST_NAME else name[: _MOST_NAME - 1] + "…"

@@ -1,0 +1,1 @@
+"""Tools for authors and operators: checks, console, regression tests, records."""

@@ -1,0 +1,268 @@
+"""What a PLACE on a command line means: records of a file or of a ladder, finished, cut off or still being played.
+
+A place is `FILE[#MATCH][@PLY]`. FILE is a file of records, or a ladder: its file, its store's file or URL.
+"""
+
+import contextlib
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from ggp.protocol.input_files import open_input
+from ggp.protocol.printed import without_password
+from ggp.protocol.records import MatchStarted, Record
+from ggp.referee.match.bot_spec import OUR_ENGINE
+from ggp.referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
+from ggp.referee.terminal import clean
+
+_STORES = (".toml", ".db", ".sqlite", ".sqlite3")
+_MAGIC = b"SQLite format 3\0"
+_SHOWN = 10  # matches named where one is not found
+_PLACE = re.compile(r"(?P<source>.+?)(?:#(?P<key>[^@#]+))?(?:@(?P<ply>-?\d{1,9}))?", re.DOTALL)
+
+
+class RecordPlace(NamedTuple):
+    """A file, store or URL; a match of it ("" is the first of a file); after how many plies (None: all of them)."""
+
+    source: str
+    key: str = ""
+    ply: int | None = None
+
+
+class RecordSource(NamedTuple):
+    """A match, how many of its plies the place asks for, and how to read it again while it is played.
+
+    `again` is None where nothing can have changed. `playing`: whether it is still being played.
+    """
+
+    place: RecordPlace
+    record: Record
+    ply: int
+    again: Callable[[], Record | None] = lambda: None
+    playing: Callable[[], bool] = lambda: False
+
+
+def read_place(text: str) -> RecordPlace:
+    """`FILE[#MATCH][@PLY]`, as in `games.jsonl#a1b2c3d4-7@17`; -1 is the last ply, -2 the one before. UsageError."""
+    if _exists(text):  # its name may hold anything
+        return RecordPlace(text)
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise click.UsageError("a place is FILE, FILE@PLY or FILE#MATCH@PLY")
+    return RecordPlace(found["source"], found["key"] or "", None if found["ply"] is None else int(found["ply"]))
+
+
+def is_ladder(word: str) -> bool:
+    """Whether it means a ladder, and not a file of records."""
+    if "://" in word or word.endswith(_STORES):
+        return True
+    with contextlib.suppress(OSError, ValueError):
+        if (path := Path(word)).is_file():  # a pipe would keep us waiting
+            with open_input(path) as file:
+                return file.read(len(_MAGIC)) == _MAGIC
+    return False
+
+
+def recorded_engine(start: MatchStarted) -> str:
+    """Return the command line or address of the foreign engine that judged a recorded match, "" if it was ours.
+
+    The author of the record chose it, so it runs only with the consent of the user.
+    """
+    command = start.engine.command
+    return "" if command == OUR_ENGINE or not command.isprintable() else command
+
+
+def how_to_name_engine(start: MatchStarted, option: str = "--engine") -> str:
+    """Say how to repeat a command whose engine does not know the game of a record.
+
+    Args:
+        option: what stands before an engine on the command line.
+    """
+    if command := recorded_engine(start):
+        word = command if option == "--" else shlex.quote(command)
+        return f"if you trust the record, repeat with its engine: {option} {word}"
+    return f"name an engine that does with {option}"
+
+
+def count_plies(record: Record, ply: int | None) -> int:
+    """How many plies to play; None is all of them, negative ones count from the end."""
+    last = len(record.plies)
+    number = last if ply is None else ply if ply >= 0 else last + 1 + ply
+    if not 0 <= number <= last:
+        raise click.ClickException(f"ply {ply}: the match {clean(record.start.match)} has the plies 0 to {last}")
+    return number
+
+
+def open_match(text: str, key: str | None = None) -> RecordSource:
+    """The one match of a place; `key` names it, too. ClickException says what is there instead."""
+    place = read_place(text)
+    place = place._replace(key=key or place.key)
+    record, live, stored = (_of_ladder if is_ladder(place.source) else _of_file)(place.source, place.key)
+    ply = count_plies(record, place.ply)
+    if live is None:
+        return RecordSource(place, record, ply)
+    name = record.start.match
+
+    def again() -> Record | None:
+        found = live.read()
+        if found is not None and (found.end is not None or live.playing()):
+            return found
+        with contextlib.suppress(click.ClickException):  # the side file may have ended early, on a full disk
+            return stored(name)
+        return found
+
+    return RecordSource(place, record, ply, again, live.playing)
+
+
+def open_matches(
+    text: str, key: str | None, skipped: Callable[[str], None], damaged: Callable[[str], None]
+) -> Iterator[Record]:
+    """Every match of a place, one at a time: of a file the finished ones, of a ladder all, the last one first.
+
+    `key` or FILE#MATCH is that match alone, finished or not; with @PLY its plies up to that one come, without an end.
+    `-` is standard input. `skipped` is called for each match of a file that was cut off, `damaged` of each record that
+    was changed since it was written. Raises ClickException if there is no such match.
+    """
+    place = read_place(text)
+    name = key or place.key
+    if place.ply is not None or (name and is_ladder(place.source)):
+        record, ply = (source := open_match(text, name)).record, source.ply
+        yield record if place.ply is None else Record(record.start, record.plies[:ply], None)
+    elif is_ladder(place.source):
+        yield from _all_of_ladder(place.source, damaged)
+    else:
+        found, broken = 0, list[str]()
+
+        def tell(reason: str) -> None:
+            broken.append(reason)
+            damaged(reason)
+
+        for record in records_in(Path(place.source), skipped, bool(name), tell):
+            if not name or record.start.match == name:
+                found += 1
+                yield record
+        if not found and not broken:
+            raise click.ClickException(clean(f"{text} holds no match" + (f" {name}" if name else "")))
+
+
+# -- One match: its record, or its side file while it is being played.
+
+_Found = tuple[Record, LiveMatch | None, Callable[[str], Record]]
+
+
+def _of_file(file: str, key: str) -> _Found:
+    def stored(name: str) -> Record:
+        return _find_in_file(Path(file), name)
+
+    live = find_live(file, key) if key else None
+    if live is None:
+        try:
+            return stored(key), None, stored
+        except click.ClickException as error:
+            live = find_live(file, key)
+            if live is None:
+                raise _missing(error, running(file)) from None
+    return _read_live(live, key), live, stored
+
+
+def _of_ladder(word: str, key: str) -> _Found:
+    from ggp.referee.ladder.source import store_url
+    from ggp.referee.ladder.store.model import StoreError
+    from ggp.referee.ladder.store.store import Store
+    from ggp.referee.ladder.toml_file import ConfigError  # needed for ladders only, and slow to import
+
+    def stored(name: str) -> Record:
+        from ggp.referee.ladder.queries import read_game
+
+        try:
+            with Store.open(url) as store:
+                if not name:
+                    keys = [row.key for _, row in zip(range(_SHOWN), store.games(None), strict=False)]
+                    raise click.ClickException(f"{shown}: name a match: {_listed(keys, 'of the last are ')}")
+                return read_game(store, name)
+        except StoreError as error:
+            raise click.ClickException(str(error)) from None
+
+    shown = without_password(word)
+    try:
+        url = store_url(word)
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from None
+    base = live_base(url)
+    live = find_live(base, key) if key else None
+    if live is not None and live.playing():
+        return _read_live(live, key), live, stored
+    try:
+        return stored(key), None, stored
+    except click.ClickException as error:
+        if live is not None:  # it is over, and a worker delivers what it played in pairs
+            return _read_live(live, key), live, stored
+        finished = interrupted(base).get(key)
+        if finished is not None and finished.end is not None:  # the worker has begun the next match of the pair
+            return finished, None, stored
+        raise _missing(error, running(base)) from None
+
+
+def _find_in_file(file: Path, key: str) -> Record:
+    """The match of that name, or the first; unfinished ones, too."""
+    names = []
+    for record in records_in(file, lambda piece: None, unfinished=True):
+        if key in ("", record.start.match):
+            return record
+        names.append(record.start.match)
+    if not names:
+        raise click.ClickException(f"{file} holds no match")
+    more = f" … ({len(names)} matches)" if len(names) > 5 else ""
+    raise click.ClickException(clean(f"{file} holds no match {key}; it holds {', '.join(names[:5])}{more}"))
+
+
+def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record]:
+    from ggp.referee.ladder.queries import read_one
+    from ggp.referee.ladder.source import Trouble, open_ladder
+    from ggp.referee.ladder.store.model import StoreError
+    from ggp.referee.ladder.toml_file import ConfigError
+
+    def tell(reason: str) -> None:
+        damaged(f"{without_password(word)}: {reason}")
+
+    try:
+        with open_ladder(word) as store:
+            for row, lines in store.records(None, damaged=tell):
+                try:
+                    record = read_one(lines, row.key)
+                except Trouble as trouble:
+                    tell(trouble.format_message())
+                else:
+                    yield record
+    except (ConfigError, StoreError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _read_live(live: LiveMatch, key: str) -> Record:
+    record = live.read()
+    if record is None:  # it could be read a moment ago
+        raise click.ClickException(clean(f"the side file of {key or 'the match'} cannot be read any more"))
+    return record
+
+
+def _missing(error: click.ClickException, heads: list[LiveHead]) -> click.ClickException:
+    """What is not there, and what is being played instead."""
+    playing = _listed([f"#{head.match} ({' - '.join(head.bots)}, ply {head.ply})" for head in heads], "being played: ")
+    return click.ClickException(clean(f"{error.format_message()}{f'; {playing}' if heads else ''}"))
+
+
+def _listed(words: Iterable[str], what: str) -> str:
+    found = list(words)
+    more = " …" if len(found) > _SHOWN else ""
+    return f"{what}{', '.join(found[:_SHOWN])}{more}" if found else "there is none yet"
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # a name too long for a path, or none
+        return False

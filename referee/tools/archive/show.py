@@ -1,0 +1,271 @@
+"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture, by the engine's scenes.
+
+The moves are listed where the engine has no scene.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from ggp.protocol.drawing import svg, text
+from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
+from ggp.protocol.records import MatchStarted, MovePlayed, Record
+from ggp.protocol.safe_files import replace_file
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.command_line import HELP, run_command
+from ggp.referee.match.analysis import analysis_lines
+from ggp.referee.match.bot_spec import read_engine
+from ggp.referee.match.engine import OVER, GameRefused, Status, start_engine
+from ggp.referee.match.outcome import BotFault, EngineFailed
+from ggp.referee.match.setting import new_game
+from ggp.referee.terminal import clean, draw_scene, screen_columns, shows_colour
+from ggp.referee.tools.archive.places import count_plies, how_to_name_engine, open_match, recorded_engine
+
+_COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
+_RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
+_CUT = 200  # characters of a line of stderr
+_STDERR_LINES = 10  # of each bot
+_FAULT_LINES = 40  # of the one at fault: a whole traceback
+EPILOGUE = """\b
+RECORD is FILE (its first match), FILE#MATCH, or with @PLY a position: games.jsonl#m-7@17.
+FILE   is a record, or a ladder: its file, store or URL, as in club.toml#MATCH.
+PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 3,7,10..14
+"""
+
+
+class ShownPosition(NamedTuple):
+    """After `number` plies: its drawing as the engine sent it and read ("" and None without one), and its status."""
+
+    number: int
+    drawn: str
+    scene: Scene | None
+    status: Status
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    return run_command(show, "ggp show", argv)
+
+
+@click.command("show", epilog=EPILOGUE, context_settings=HELP)
+@click.argument("place", metavar="RECORD")
+@click.option("--match", "key", metavar="NAME", help="The match of this name.  [default: the first]")
+@click.option("--ply", "plies", metavar="PLIES", help="After these plies.  [default: -1]")
+@click.option("--all", "every", is_flag=True, help="After every ply.")
+@click.option("-o", "--output", metavar="FILE.svg", help="Write an SVG picture; - is standard output.")
+@click.option("--width", type=click.IntRange(20, 1000), help="Columns.  [default: those of the terminal, else 100]")
+@click.option("--engine", metavar="COMMAND|URL", help="Who knows the game: a command line, or tcp://host:port.")
+def show(
+    place: str,
+    key: str | None,
+    plies: str | None,
+    every: bool,
+    output: str | None,
+    width: int | None,
+    engine: str | None,
+) -> int:
+    """Show positions of a match: the board, what lies beside it, the last ply marked, its time and analysis.
+
+    The match is played again on the engine, which describes the position; so every game can be shown that an
+    engine knows. Of a game that the engine does not describe the moves are listed.
+    """
+    if output and output != "-" and not output.lower().endswith(".svg"):
+        raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
+    found = open_match(place, key)
+    record = found.record
+    wanted = range(len(record.plies) + 1) if every else _read_plies(plies, found.ply, record)
+    if output and len(wanted) != 1:
+        raise click.ClickException(f"-o {output}: a picture is of one ply, and these are {len(wanted)}")
+    positions = run_blocking(_replay(record, wanted, engine))
+    try:
+        if output:
+            scene = positions[0].scene
+            if scene is None:
+                raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
+            title = "; ".join([*_about(record, positions[0]), _ply(record, positions[0].number), _result(record)])
+            _write(output, svg.draw(scene, title=title))
+        else:
+            _print(record, positions, width or _columns())
+    except DrawingError as error:
+        raise click.ClickException(f"{record.start.match}: {error}") from None
+    return 0
+
+
+def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
+    """The numbers of plies in the order of the option."""
+    if words is None:
+        return [placed]
+    numbers: list[int] = []
+    for word in words.split(","):
+        found = _RANGE.fullmatch(word.strip())
+        if found is None:
+            raise click.UsageError(f"{word!r} is no ply: write 3, -1 (the last), 10..14, or 3,7,-1")
+        first, last = (count_plies(record, int(number)) for number in (found[1], found[2] or found[1]))
+        numbers += range(first, last + 1)
+    if not numbers:
+        raise click.UsageError(f"--ply {words}: the first of a range stands before the last")
+    return numbers
+
+
+async def _replay(record: Record, wanted: Sequence[int], word: str | None) -> list[ShownPosition]:
+    """The wanted positions, from the engine."""
+    start, chosen, found = record.start, set(wanted), dict[int, ShownPosition]()
+    engine = await start_engine(read_engine(word))
+    try:
+        if start.game not in await engine.games():
+            if word is None and _agrees(start):
+                return await _replay(record, wanted, recorded_engine(start))
+            raise GameRefused(f"it knows no {start.game}; {how_to_name_engine(start)}")
+        status = await engine.new_game(new_game(start.game, start.options))
+        for number in range(max(wanted) + 1):
+            if number:
+                ply = record.plies[number - 1]
+                _, status = await engine.play(ply.colour, ply.move)
+            if number in chosen:
+                drawn = await engine.scene()
+                found[number] = ShownPosition(number, drawn, read_scene(drawn) if drawn else None, status)
+        return [found[number] for number in wanted]
+    except GameRefused as refused:
+        raise click.ClickException(f"the engine refuses the game: {clean(str(refused))}") from None
+    except BotFault as fault:
+        raise click.ClickException(clean(f"ply {number}: {fault}")) from None
+    except (EngineFailed, DrawingError) as error:
+        raise click.ClickException(clean(str(error))) from None
+    finally:
+        await engine.peer.stop()
+
+
+def _agrees(start: MatchStarted) -> bool:
+    """Whether the user at the terminal wants the engine to be run that the record names."""
+    command = recorded_engine(start)
+    if not (command and all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))):
+        return False
+    click.echo(f"Our engine knows no {start.game}. The record was judged by this engine:\n\n  {command}\n", err=True)
+    return click.confirm("Run it? Only do so if you trust the source of the record.", err=True)
+
+
+def _print(record: Record, positions: list[ShownPosition], width: int) -> None:
+    """The match, each position, then the legend."""
+    click.echo("\n".join(_about(record, positions[0])))
+    if len(positions) > 1:
+        click.echo(_result(record))
+    for position in positions:
+        if len(positions) > 1:
+            click.echo()
+        click.echo(_ply(record, position.number))
+        if position.number and (lines := analysis_lines(record.plies[position.number - 1].analysis, width - 2)):
+            click.echo("analysis:\n" + "\n".join(f"  {line}" for line in lines))
+        if len(positions) == 1:
+            click.echo(_result(record))
+        if position.scene is not None:
+            click.echo("\n" + _board(position, position.scene, width))
+        elif len(positions) == 1:
+            click.echo("\n" + list_moves(record.plies[: position.number], width=width))
+    if (scene := positions[-1].scene) is not None:
+        click.echo("\n" + "\n".join(text.describe(scene, width)))
+    for line in (*_dialogue(record), *_stderr(record)):
+        click.echo(line)
+
+
+def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
+    """`1 D4  2 pass  [3 E5]`, with as many in a line as fit; `marked` is the number of the ply in brackets."""
+    lines = [""]
+    for ply in plies:
+        word = clean(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
+        if lines[-1] and len(lines[-1]) + 2 + len(word) > width:
+            lines.append("")
+        lines[-1] += f"  {word}" if lines[-1] else word
+    return "\n".join(lines)
+
+
+def _about(record: Record, position: ShownPosition) -> Iterator[str]:
+    """The game, and who plays."""
+    start, status = record.start, position.status
+    yield clean(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
+    seat, colour = status.seat, status.to_play
+    if status.phase == OVER and position.number:
+        last = record.plies[position.number - 1]
+        seat, colour = last.seat, last.colour
+    other = {"black": "white", "white": "black"}.get(colour, colour)
+    colours = (colour, other) if seat == 1 else (other, colour)
+    players = (f"{bot.name} ({colour})" for bot, colour in zip(start.bots, colours, strict=True))
+    yield clean(f"{start.match}: {' - '.join(players)}")
+    if confined := [f"{bot.name} {bot.sandbox}" for bot in start.bots if bot.sandbox]:
+        yield clean(f"sandbox: {' - '.join(confined)}")
+
+
+def _ply(record: Record, number: int) -> str:
+    ply = record.plies[number - 1] if number else None
+    return clean(f"ply {number} of {len(record.plies)}" + (f": {ply.colour} {ply.move}{_time(ply)}" if ply else ""))
+
+
+def _time(ply: MovePlayed) -> str:
+    left = "" if ply.left is None else f", {ply.left / 1000:g} s left"
+    return f" ({ply.ms / 1000:g} s{left})" if ply.ms or left else ""
+
+
+def _result(record: Record) -> str:
+    end = record.end
+    if end is None:
+        return "the match was not finished"
+    seat = end.culprit.removeprefix("seat")
+    by = f" by {record.start.bots[int(seat) - 1].name}" if seat in ("1", "2") else ""
+    why = f": {end.detail}" if end.detail else ""
+    return clean(f"result: {end.result or 'void'}, {end.termination}{by}{why}")
+
+
+def _dialogue(record: Record) -> Iterator[str]:
+    """The last lines that passed between the referee and the bot at fault."""
+    end = record.end
+    if end is None or end.diagnostics is None or not end.culprit.startswith("seat"):
+        return
+    name = record.start.bots[int(end.culprit.removeprefix("seat")) - 1].name
+    yield f"\nlast lines to (>) and from (<) {clean(name)}:"
+    yield from (f"  {clean(line)[:_CUT]}" for line in end.diagnostics.dialogue)
+
+
+def _stderr(record: Record) -> Iterator[str]:
+    """The last lines that each bot wrote to stderr in the match."""
+    end = record.end
+    for seat, bot in enumerate(record.start.bots, 1):
+        tail = end.stderr[seat - 1] if end and len(end.stderr) == len(record.start.bots) else ""
+        if end and not tail and end.diagnostics and end.culprit == f"seat{seat}":
+            tail = end.diagnostics.stderr
+        at_fault = end is not None and end.culprit == f"seat{seat}"
+        lines = [line for line in tail.splitlines() if line.strip()][-_FAULT_LINES if at_fault else -_STDERR_LINES :]
+        if lines:
+            yield f"\nstderr of {clean(bot.name)}:"
+            yield from (f"  {clean(line)[:_CUT]}" for line in lines)
+
+
+def _board(position: ShownPosition, scene: Scene, width: int) -> str:
+    """The board in text; in colour on a terminal that shows colours, unless NO_COLOR is set."""
+    plain = text.draw(scene, width)
+    if not shows_colour():
+        return plain
+    lines = draw_scene(position.drawn).lines
+    if "\n".join("".join(piece for _, piece in line) for line in lines) != plain:
+        return plain  # it is drawn otherwise on a page that is so narrow
+    return "\n".join(
+        "".join(f"\x1b[{_COLOURS[style]}m{piece}\x1b[m" if style in _COLOURS else piece for style, piece in line)
+        for line in lines
+    )
+
+
+def _columns() -> int:
+    return screen_columns() or text.WIDTH
+
+
+def _write(output: str, picture: str) -> None:
+    """Replace the file in one step."""
+    if output == "-":
+        click.echo(picture, nl=False)
+        return
+    try:
+        replace_file(Path(output), picture.encode())
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output}: {error.strerror}") from None

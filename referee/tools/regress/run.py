@@ -1,0 +1,391 @@
+"""Runs one transcript against one fresh program: every command and what came of it. It reads and writes no file."""
+
+import itertools
+import os
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from ggp.protocol.channel import PEER_FAULTS, Channel
+from ggp.protocol.connection import PeerRole
+from ggp.protocol.errors import LocalProtocolError, PeerTimeout, Problem
+from ggp.protocol.input_files import read_input
+from ggp.protocol.messages import Reply
+from ggp.protocol.printed import without_password
+from ggp.protocol.regression import MAX_FILE, RegressionVerdict, Script, Step, TranscriptError, judge, parse
+from ggp.protocol.safe_files import open_to_append, without_mark
+from ggp.protocol.transports.blocking import run_blocking
+from ggp.protocol.transports.subreaper import adopt_orphans
+from ggp.protocol.transports.transcript import Sink, format_line
+from ggp.referee.match.bot_spec import BotSpec, LaunchError
+from ggp.referee.match.process import NO_SANDBOX, Peer, Process, Remote
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.terminal import progress_bar
+
+# -- The transcripts that `ggp regress` is given: files, folders, and suites named by `@FILE`; they are r
+
+
+MAX_FILES = 10_000
+
+
+class SuiteError(Problem):
+    """A file cannot be used; str() names it and says what is wrong."""
+
+    code = "bad-suite"
+
+
+class TestFile:
+    """One file: `path` as it was named, its text as it is on disk, and what was read of it."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises SuiteError."""
+        self.path = path
+        try:
+            # Bytes that are not UTF-8 are written back as they were, and line ends too.
+            self.text = without_mark(read_input(path, MAX_FILE)).decode("utf-8", "surrogateescape")
+        except (OSError, ValueError) as error:  # ValueError: a name that holds a NUL
+            raise SuiteError(_unreadable(path, error)) from None
+        try:
+            self.script: Script = parse(self.text)
+        except TranscriptError as error:
+            raise SuiteError(f"{path}:{error.line}: {error.what}") from None
+
+
+def read_suite(words: tuple[str, ...]) -> list[TestFile]:
+    """The transcripts of the words: a file, a folder (every *.tst in it), or `@FILE` that names such, one a line.
+
+    Raises SuiteError for the first that cannot be read.
+    """
+    paths: list[Path] = []
+    _collect(list(words), paths, ())
+    return [TestFile(path) for path in paths]
+
+
+def _collect(words: list[str], paths: list[Path], inside: tuple[Path, ...]) -> None:
+    for word in words:
+        path = Path(word.removeprefix("@"))
+        if word.startswith("@"):
+            if path.resolve() in inside:
+                raise SuiteError(f"{path} names itself")
+            lines = [line.strip() for line in _read(path).splitlines()]
+            named = [line for line in lines if line and not line.startswith("#")]
+            _collect([_beside(path.parent, line) for line in named], paths, (*inside, path.resolve()))
+        elif path.is_dir():
+            found = sorted(path.glob("*.tst"))
+            if not found:
+                raise SuiteError(f"{path} holds no *.tst")
+            paths += found
+        else:
+            paths.append(path)
+        if len(paths) > MAX_FILES:
+            raise SuiteError(f"more than {MAX_FILES} transcripts")
+
+
+def _beside(folder: Path, line: str) -> str:
+    return f"@{folder / line[1:]}" if line.startswith("@") else str(folder / line)
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_input(path, MAX_FILE).decode("utf-8-sig", "surrogateescape")
+    except (OSError, ValueError) as error:
+        raise SuiteError(_unreadable(path, error)) from None
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> str:
+    return f"{without_password(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+_START = 60.0  # seconds until a fresh program must have said its first word
+_GLANCE = 0.2  # seconds between two looks whether everything is to stop
+_UNASKED = "not asked: "
+_STDERR = 2000  # characters of its tail that a report shows
+
+
+@dataclass(frozen=True, slots=True)
+class RegressLimits:
+    """Seconds that one command, and a whole file, may take; MiB of address space, 0 for no limit."""
+
+    command: float = 60.0
+    file: float = 3600.0
+    memory: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """What came of one command. `reply` is None if there was none; `why` then says what happened instead."""
+
+    step: Step
+    verdict: RegressionVerdict
+    reply: Reply | None
+    seconds: float = 0.0
+    why: str = ""
+
+    @property
+    def bad(self) -> bool:
+        return self.verdict in (RegressionVerdict.FAIL, RegressionVerdict.ERROR)
+
+    @property
+    def unasked(self) -> bool:
+        """Whether an earlier command ended the file before this one."""
+        return self.reply is None and self.why.startswith(_UNASKED)
+
+    @property
+    def got(self) -> str:
+        """The answer in words; a refusal begins with `? `."""
+        if self.reply is None:
+            return self.why
+        return self.reply.text if self.reply.ok else f"? {self.reply.text}"
+
+
+@dataclass(slots=True)
+class FileReport:
+    """How a transcript went. `trouble`: what ended it early, in a line; then `stderr` and `exit` are set, too."""
+
+    path: Path
+    outcomes: list[CommandOutcome] = field(default_factory=list)
+    name: str = ""
+    version: str = ""
+    seconds: float = 0.0
+    cpu: float = 0.0
+    trouble: str = ""
+    stderr: str = ""
+    exit: str = ""
+
+    def count(self, verdict: RegressionVerdict) -> int:
+        return Counter(outcome.verdict for outcome in self.outcomes)[verdict]
+
+    @property
+    def tests(self) -> int:
+        """How many have a verdict; those with a `&` have none."""
+        return sum(outcome.step.is_test and outcome.verdict is not RegressionVerdict.NONE for outcome in self.outcomes)
+
+    @property
+    def surprises(self) -> int:
+        return self.count(RegressionVerdict.UNEXPECTED_PASS)
+
+    @property
+    def bad(self) -> bool:
+        return bool(self.trouble) or any(outcome.bad for outcome in self.outcomes)
+
+
+def run_file(
+    transcript: TestFile,
+    start: BotSpec,
+    limits: RegressLimits,
+    *,
+    stop: threading.Event | None = None,
+    sink: Sink | None = None,
+    seen: Callable[[CommandOutcome], None] = lambda outcome: None,
+) -> FileReport:
+    """Say the transcript to a fresh program that runs in the file's folder; `stop` ends it early.
+
+    Never raises for what the program does.
+    """
+    report = FileReport(transcript.path)
+    budgets = Timeouts(start=limits.command, command=limits.command)
+    began = time.monotonic()
+    try:
+        peer = _launch(start, budgets, limits, transcript.path.absolute().parent, sink)
+    except LaunchError as error:
+        report.trouble = str(error)
+    else:
+        dialogue = _Dialogue(peer.channel, limits, stop or threading.Event())
+        try:
+            run_blocking(dialogue.run(transcript, report, seen))
+            report.cpu = _cpu_seconds(peer)
+            if report.trouble:
+                report.exit = peer.exited(0.5)
+        finally:
+            run_blocking(peer.stop(kill=bool(report.trouble)))
+        report.stderr = peer.stderr_tail()[-_STDERR:] if report.trouble else ""
+    for step in transcript.script.steps[len(report.outcomes) :]:
+        why = _UNASKED + report.trouble
+        verdict = judge(step, None) if step.is_test else RegressionVerdict.NONE
+        report.outcomes.append(_seen(CommandOutcome(step, verdict, None, why=why), seen))
+    report.seconds = time.monotonic() - began
+    return report
+
+
+class _Dialogue:
+    """One conversation, to its end or to what ends it."""
+
+    def __init__(self, channel: Channel, limits: RegressLimits, stop: threading.Event) -> None:
+        self._channel, self._limits, self._stop = channel, limits, stop
+        self._end = channel.now() + limits.file
+        self._patience = limits.command  # seconds for what is asked now
+
+    async def run(self, transcript: TestFile, report: FileReport, seen: Callable[[CommandOutcome], None]) -> None:
+        last: Step | None = None
+        try:
+            await self._meet(report)
+            for last in transcript.script.steps:
+                report.outcomes.append(_seen(await self._ask(last), seen))
+        except PEER_FAULTS as error:
+            report.trouble = self._in_words(error)
+        if report.trouble and last is not None:
+            report.outcomes.append(_seen(CommandOutcome(last, judge(last, None), None, why=report.trouble), seen))
+
+    async def _meet(self, report: FileReport) -> None:
+        """Its first answer, which shows whether it echoes ids, and who it is."""
+        channel = self._channel
+        self._patience = max(_START, self._limits.command)
+        patience = min(self._end, channel.now() + self._patience)
+        try:
+            await channel.probe_ids(channel.now() + _GLANCE)
+        except PeerTimeout:
+            await self._receive(patience)
+        self._patience = self._limits.command
+        names = []
+        for question in ("name", "version"):
+            await channel.send(question, deadline=self._deadline())
+            names.append(await self._receive(self._deadline()))
+        report.name, report.version = (reply.text if reply.ok else "" for reply in names)
+
+    async def _ask(self, step: Step) -> CommandOutcome:
+        channel = self._channel
+        line = step.command if channel.connection.ids or step.id is None else step.command.split(" ", 1)[1]
+        began = channel.now()
+        deadline = self._deadline()
+        await channel.send_exactly(f"{line}\n".encode(), deadline)
+        reply = await self._receive(deadline)
+        seconds = channel.now() - began
+        try:
+            return CommandOutcome(step, judge(step, reply), reply, seconds)
+        except TranscriptError as error:
+            return CommandOutcome(step, RegressionVerdict.FAIL, reply, seconds, str(error))
+
+    async def _receive(self, deadline: float) -> Reply:
+        while True:
+            try:
+                return await self._channel.receive(min(deadline, self._channel.now() + _GLANCE))
+            except PeerTimeout:
+                if self._stop.is_set():
+                    raise LocalProtocolError("interrupted") from None
+                if self._channel.now() >= deadline:
+                    raise
+
+    def _deadline(self) -> float:
+        return min(self._end, self._channel.now() + self._limits.command)
+
+    def _in_words(self, error: Exception) -> str:
+        if not isinstance(error, PeerTimeout):
+            return str(error)
+        if self._channel.now() >= self._end:
+            return f"the file took more than {self._limits.file:g} s"
+        return f"no answer within {self._patience:g} s"
+
+
+def _seen(outcome: CommandOutcome, seen: Callable[[CommandOutcome], None]) -> CommandOutcome:
+    seen(outcome)
+    return outcome
+
+
+def _launch(start: BotSpec, budgets: Timeouts, limits: RegressLimits, folder: Path, sink: Sink | None) -> Peer:
+    if start.url:
+        return Remote(start.url, PeerRole.BOT, budgets, sink=sink)
+    sandbox = start.sandbox or NO_SANDBOX
+    return Process(start.argv, PeerRole.BOT, budgets, memory=limits.memory, sink=sink, folder=folder, sandbox=sandbox)
+
+
+def _cpu_seconds(peer: Peer) -> float:
+    """Of the process and of the children that it has reaped; 0 for one that we did not start."""
+    if not isinstance(peer, Process):
+        return 0.0
+    try:
+        words = Path(f"/proc/{peer.pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return 0.0
+
+
+# -- Runs many transcripts, several at a time, with a bar that says how far; how one is run is in running
+
+
+Seen = Callable[[CommandOutcome], None]
+
+
+def run_all(
+    transcripts: list[TestFile], start: BotSpec, limits: RegressLimits, jobs: int, logs: Path | None, *, shown: bool
+) -> list[FileReport]:
+    """The reports, in the order of the transcripts. `logs` is a folder for the dialogues.
+
+    Raises KeyboardInterrupt when everything that was started has ended. Raises SuiteError if a log cannot be written.
+    """
+    adopt_orphans()
+    stop = threading.Event()
+    names = file_names(transcript.path for transcript in transcripts)
+    steps, done = sum(len(transcript.script.steps) for transcript in transcripts), itertools.count(1)
+    with progress_bar("commands", shown) as progress:
+
+        def seen(outcome: CommandOutcome) -> None:
+            progress(next(done), steps)
+
+        executor = ThreadPoolExecutor(max(1, min(jobs, len(transcripts))))
+        try:
+            futures = [
+                executor.submit(_run_one, transcript, start, limits, stop, _log_file(logs, name), seen)
+                for transcript, name in zip(transcripts, names, strict=True)
+            ]
+            _await(futures)
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            executor.shutdown(cancel_futures=True)
+
+
+def file_names(paths: Iterator[Path]) -> list[str]:
+    """A name for each, of letters that every file system bears, all different."""
+    names: list[str] = []
+    for path in paths:
+        stem = name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)[:80] or "test"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{stem}_{number}"
+        names.append(name)
+    return names
+
+
+def _run_one(
+    transcript: TestFile, start: BotSpec, limits: RegressLimits, stop: threading.Event, log: Path | None, seen: Seen
+) -> FileReport:
+    if log is None:
+        return run_file(transcript, start, limits, stop=stop, seen=seen)
+    with os.fdopen(open_to_append(log, empty=True), "ab") as file:
+        return run_file(transcript, start, limits, stop=stop, sink=_sink(file), seen=seen)
+
+
+def _await(futures: list[Future[FileReport]]) -> None:
+    """Until all are done or one cannot go on; in short waits, so that Ctrl-C is heard."""
+    left = set(futures)
+    while left:
+        done, left = wait(left, timeout=0.5, return_when=FIRST_COMPLETED)
+        for future in done:
+            if (error := future.exception()) is not None:
+                raise error
+
+
+def _log_file(folder: Path | None, name: str) -> Path | None:
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}.log"
+        os.close(open_to_append(path, empty=True))
+    except OSError as error:
+        raise SuiteError(f"{folder} cannot be written: {error.strerror}") from None
+    return path
+
+
+def _sink(file: BinaryIO) -> Sink:
+    def keep(mark: str, seconds: float, data: bytes) -> None:
+        file.write(f"{format_line(mark, seconds, data)}\n".encode())
+
+    return keep

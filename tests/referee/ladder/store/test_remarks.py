@@ -1,0 +1,58 @@
+"""The data of the standings: remarks of a fit, scores, entries."""
+
+from dataclasses import replace
+
+import pytest
+
+from ggp.referee.ladder.standings import BotScore
+from ggp.referee.ladder.store.model import Drift, MisfitRow, StoredFit
+from ggp.referee.ladder.store.store import Store, read_remarks, write_remarks
+from tests.support.stores import entrant, ladder, match, pairings, scores
+
+BARE = StoredFit(pool=1, games=10, model="davidson", advantage=1.5, advantage_se=0.5, tie=0.25)
+
+
+def test_remarks_come_back() -> None:
+    full = StoredFit(
+        *(1, 10, "davidson", 1.5, 0.5, 0.25),
+        anchors={3: 1800.0, 17: -0.5},
+        deviance=12.125,
+        freedom=7,
+        misfits=(MisfitRow(3, 17, 10.0, 7.5, 2.25, 9.0),),
+        drifts=(Drift(4, 3, 55.5, 11.0),),
+    )
+    assert replace(BARE, **read_remarks(write_remarks(full))) == full
+    assert replace(BARE, **read_remarks(write_remarks(BARE))) == BARE
+
+
+def test_a_fit_without_remarks_is_read() -> None:
+    assert read_remarks("") == {}
+
+
+def test_a_store_keeps_remarks(store: Store) -> None:
+    (pool,) = store.enrol(ladder()).values()
+    fit = replace(BARE, pool=pool, anchors={1: 1500.0}, deviance=3.5, freedom=2, drifts=(Drift(2, 1, 9.0, 3.0),))
+    store.save_fit(pool, fit)
+    assert store.fit(pool) == fit
+
+
+@pytest.mark.slow
+def test_scores_are_the_sums_of_the_meetings(store: Store) -> None:
+    (pool,) = store.enrol(ladder()).values()
+    assert store.scores(pool) == {}
+    endings = [(0, "rules"), (1, "time"), (-1, "rules"), (0, "stalled"), (1, "resignation"), (-1, "ply_limit")]
+    for pair in store.issue(pool, 0, pairings(store, pool, 9)):
+        for game in (0, 1):
+            store.add([match(pair, game, *endings[(pair.number + 2 * game) % len(endings)])])
+    assert {id: BotScore(*counts) for id, counts in store.scores(pool).items()} == scores(store.meetings(pool))
+    assert sum(counts[5] for counts in store.scores(pool).values()) > 0
+
+
+def test_a_version_that_left_is_not_entered(store: Store) -> None:
+    (pool,) = store.enrol(ladder([entrant("ann"), entrant("bob"), entrant("cat")])).values()
+    ann, bob, _ = store.seats(pool)
+    store.suspend(ann.id, "it does not start")
+    store.suspend(bob.id, "it does not start")
+    store.enrol(ladder([entrant("ann"), entrant("bob", "v2"), entrant("cat")]))
+    seats = {seat.label: (seat.active, seat.entered) for seat in store.seats(pool)}
+    assert seats == {"ann": (False, True), "bob@v1": (False, False), "bob": (True, True), "cat": (True, True)}

@@ -1,0 +1,124 @@
+"""What the page of a match says of a record: plies in words, analysis, scores, overlays."""
+
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from ggp.protocol.records import MovePlayed, Record
+from ggp.referee.server.web.match_page import colours, in_words, match_page, position, read_analysis, score_table
+from ggp.referee.server.web.overlays import cell_finder, with_overlays
+from ggp.referee.server.web.site import Delay
+from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START
+
+CELLS = {"A1": (0.0, 0.0), "B1": (40.0, 0.0), "1,-1": (0.0, 40.0), "2,-1": (40.0, 40.0)}
+
+
+@pytest.mark.parametrize(
+    ("move", "words"),
+    [
+        ("D4", "D4"),
+        ("bid:7", "bids 7"),
+        ("swap-sides", "takes the other side"),
+        ("keep-sides", "keeps its side"),
+        ("button", "takes the button"),
+        ("pass", "passes"),
+        ("dead:", "names no dead group"),
+        ("dead:A1,B2", "names dead: A1 B2"),
+        ("\u202eevil\x1b[2J", "\N{REPLACEMENT CHARACTER}evil\N{REPLACEMENT CHARACTER}[2J"),
+    ],
+)
+def test_a_move_is_said_as_what_it_is(move: str, words: str) -> None:
+    assert in_words(move) == words
+
+
+def said(analysis: str, move: str = "D4") -> MovePlayed:
+    return replace(PLIES[0], move=move, analysis=analysis)
+
+
+def test_an_analysis_has_a_chance_and_the_line_after_the_move() -> None:
+    found = read_analysis(said('{"winrate": 0.25, "pv": ["D4", "E5", "F6"], "visits": 7}'))
+    assert (found.rate, found.line) == (0.25, ("E5", "F6")) and ("visits", "7") in found.facts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no JSON",
+        "[1]",
+        '{"winrate": 7, "pv": "D4"}',
+        '{"winrate": NaN}',
+        '{"winrate": "x", "pv": [[1]]}',
+        "[" * 9999,
+    ],
+)
+def test_an_analysis_that_is_none_says_no_chance(text: str) -> None:
+    found = read_analysis(said(text))
+    assert (found.rate, found.line) == (None, ())
+
+
+def test_chances_are_those_of_seat_1() -> None:
+    plies = tuple(replace(ply, analysis='{"winrate": 0.25}') for ply in PLIES)
+    rates = match_page(Record(START, plies, None)).rates
+    assert {(seat, rate) for _, seat, rate in rates} <= {(1, 0.25), (2, 0.75)} and len(rates) == len(PLIES)
+
+
+def test_a_score_is_a_table_of_both_sides() -> None:
+    score = '{"black": {"total": 3, "groups": [2, 1]}, "white": {"total": null, "komi": 0.5}, "final": true}'
+    assert score_table(score) == [("total", "3", ""), ("groups", "2 1", ""), ("komi", "", "0.5")]
+    assert score_table("nonsense") == score_table('{"black": 1}') == []
+
+
+def test_clocks_are_those_of_the_position() -> None:
+    plies = tuple(replace(ply, left=1000 * ply.ply, seat=2 - ply.ply % 2) for ply in PLIES)
+    record = Record(START, plies, None)
+    assert [position(record, ply, None)["left"] for ply in range(3)] == [
+        ["", ""],
+        ["1.00 s", ""],
+        ["1.00 s", "2.00 s"],
+    ]
+
+
+def test_colours_follow_a_swap() -> None:
+    assert colours(RECORD, 0, "black", 1) == ("black", "white")
+    assert colours(RECORD, 2, "white", 1) == ("white", "black")
+    assert colours(RECORD, 2, "black", 2) == ("white", "black")
+
+
+def test_a_position_without_a_picture_still_has_its_words() -> None:
+    shown = position(RECORD, 1, None, "there is no engine.")
+    assert (shown["svg"], shown["problem"]) == ("", "there is no engine.") and shown["caption"].startswith("ply 1 of")
+
+
+def test_moves_name_cells() -> None:
+    assert cell_finder(CELLS)("1,-1/2,-1") == ["1,-1", "2,-1"]
+    assert cell_finder(CELLS)("A1+B1") == ["A1", "B1"]
+    assert cell_finder(CELLS)("pass") == cell_finder(CELLS)("bid:7") == []
+
+
+def test_overlays_have_a_spot_for_each_cell_where_a_legal_move_begins_and_the_line_in_order() -> None:
+    drawn = with_overlays("<svg></svg>\n", CELLS, ["A1+B1", "A1", "pass"], ["B1", "A1", "B1"], "white")
+    groups = dict(re.findall(r'<g class="(\w+)">(.*?)</g>', drawn, re.DOTALL))
+    assert groups["cells"].count("data-at") == len(CELLS)
+    assert groups["legal"].count("<circle") == 1
+    assert re.findall(r">(\d)</text>", groups["line"]) == ["1", "2"], "a cell has the first number only"
+    assert drawn.endswith("</svg>\n") and with_overlays("", {}, [], [], "black") == ""
+
+
+@pytest.mark.parametrize(
+    ("delay", "idle", "shown"),
+    [
+        (Delay(), 0, 2),
+        (Delay(plies=1), 0, 1),
+        (Delay(plies=9), 0, 0),
+        (Delay(ms=1000), 1000, 2),
+        (Delay(ms=1000), 999, 1),
+        (Delay(ms=10**6), 0, 0),
+    ],
+)
+def test_a_match_is_held_back_until_it_is_over(delay: Delay, idle: int, shown: int) -> None:
+    plies = tuple(replace(ply, ms=500) for ply in PLIES[:2])
+    assert len(delay.cut(Record(START, plies, None), idle).plies) == shown
+    assert delay.cut(RECORD, idle) is RECORD
+    assert delay.cut(CUT_OFF, 10**9).start == START
