@@ -3,7 +3,6 @@
 Whether the documentation is true is in test_docs.
 """
 
-import io
 import os
 import re
 import shutil
@@ -16,8 +15,6 @@ from zipfile import ZipFile
 
 import pytest
 
-import setup_step
-
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("protocol", "engines", "referee", "bots")
 FOLDERS = ("ggp", *PACKAGES, "tests", "docs", ".ci")
@@ -29,7 +26,6 @@ SOURCES = [path for path in FILES if path.suffix in {".py", ".hpp", ".cpp", ".c"
 PROSE = [path for path in FILES if path.suffix in {".md", ".txt", ".tst", ".json", ".pyi"} or path.name == "run"]
 FRONT = [
     "Makefile",
-    "setup_step.py",
     "pyproject.toml",
     "CMakeLists.txt",
     "LICENSE",
@@ -104,7 +100,7 @@ def test_packaging_states_its_ranges() -> None:
     assert project["requires-python"] == ">=3.11"
     for requirement in project["dependencies"]:
         assert re.fullmatch(r"[a-z0-9-]+>=[\d.]+,<[\d.]+", requirement), requirement
-    for extra in project["optional-dependencies"].values():
+    for extra in (*project["optional-dependencies"].values(), *PROJECT["dependency-groups"].values()):
         for requirement in extra:
             assert re.fullmatch(r"[a-z._-]+(\[.*\])?>=[\d.]+(,<[\d.]+)?", requirement), requirement
 
@@ -172,7 +168,7 @@ def fresh(tmp_path: Path) -> Path:
     """A checkout as `make setup` first meets it, in a folder with a blank in its name."""
     fresh = tmp_path / "fresh clone"
     (fresh / "engines" / "core").mkdir(parents=True)
-    for name in ("Makefile", "setup_step.py", "pyproject.toml", "CMakeLists.txt"):
+    for name in ("Makefile", "pyproject.toml", "CMakeLists.txt"):
         shutil.copy(ROOT / name, fresh / name)
     return fresh
 
@@ -189,12 +185,13 @@ def _executable(path: Path, script: str) -> Path:
 
 
 def _problem(fresh: Path, *arguments: str, path: str | None = None) -> str:
-    """The one line that `make setup` prints before it stops."""
+    """Return the line that `make setup` prints before make says that it stops."""
     before = sorted(fresh.rglob("*"))
     result = _run(["make", "setup", *arguments], folder=fresh, path=path)
     assert result.returncode != 0
     assert sorted(fresh.rglob("*")) == before, "nothing is made before all is there"
-    (line,) = (result.stdout + result.stderr).splitlines()
+    line, stopped = (result.stdout + result.stderr).splitlines()
+    assert stopped.startswith("make: ***")
     return line
 
 
@@ -234,40 +231,6 @@ def test_a_compiler_without_cpp20_is_named(fresh: Path, tmp_path: Path) -> None:
     old = _executable(tmp_path / "g++", "echo unrecognized command-line option >&2; exit 1")
     line = _problem(fresh, f"PYTHON={sys.executable}", f"CXX={old}")
     assert str(old) in line and "apt-get install g++" in line
-
-
-PIP = """Collecting click
-Collecting numpy<3
-  Preparing metadata: started
-  [1/20] Building CXX object nb.o
-  [20/20] Linking CXX shared module
-Installing collected packages: a, b, c
-"""
-
-
-def test_set_up_shows_what_it_does_and_how_far_it_is() -> None:
-    ticks = iter(range(0, 1000, 7))
-    plain, terminal = io.StringIO(), io.StringIO()
-    lines = PIP.splitlines(keepends=True)
-    assert setup_step.show("[3/3] x", lines, plain, False, lambda: float(next(ticks))) == lines
-    assert plain.getvalue().splitlines() == [
-        *("[3/3] x ...", "[3/3] x: 2 packages found, now numpy", "[3/3] x: 1 of 20 files compiled"),
-        *("[3/3] x: installing 3 packages", "[3/3] x: 49 s"),
-    ]
-    setup_step.show("[3/3] x", lines, terminal, True, lambda: 0.0)
-    assert terminal.getvalue().count("\n") == 1
-    assert [text.rstrip() for text in terminal.getvalue().split("\r")] == [
-        *("[3/3] x ...", "[3/3] x: 1 package found, now click", "[3/3] x: 2 packages found, now numpy"),
-        *("[3/3] x: 1 of 20 files compiled", "[3/3] x: 20 of 20 files compiled"),
-        *("[3/3] x: installing 3 packages", "[3/3] x: 0 s"),
-    ]
-    assert "\x1b" not in plain.getvalue() + terminal.getvalue()
-
-
-def test_a_step_of_the_set_up_that_fails_shows_its_output(capfd: pytest.CaptureFixture[str]) -> None:
-    assert setup_step.main("step", "sh", "-c", "echo why; exit 3") == 3
-    shown = capfd.readouterr()
-    assert shown.out.startswith("step ...\nstep: ") and shown.err == "why\n"
 
 
 @pytest.mark.slow
