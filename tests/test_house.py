@@ -134,12 +134,12 @@ def test_the_license_is_the_one_that_is_declared() -> None:
     assert 'THE SOFTWARE IS PROVIDED "AS IS"' in text
 
 
-def test_the_changelog_has_an_unreleased_section() -> None:
+def test_the_changelog_begins_with_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    sections = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert sections[0] == "Unreleased"
-    unreleased = text.split("## Unreleased")[1].split("\n## ")[0]
-    assert re.search(r"^- \w", unreleased, re.MULTILINE), "say what changed"
+    sections = re.findall(r"^## (\S+)", text, re.MULTILINE)
+    assert sections[0] in (PROJECT["project"]["version"], "Unreleased")
+    newest = text.split("\n## ")[1]
+    assert re.search(r"^- \S", newest, re.MULTILINE), "say what is new"
 
 
 def test_make_lists_its_targets() -> None:
