@@ -53,7 +53,7 @@ class NoMove(Exception):
 PLAIN = "go"  # the game of those who speak GTP only and never say `ggp-new`
 
 
-def run(
+def run(  # noqa: PLR0913 - the keywords of the public interface
     choose: Choose,
     *,
     name: str = "",

@@ -68,7 +68,7 @@ _OF_A_BOT = {"tc": "time", "st": "time", "nodes": "nodes", "dir": "cwd", "restar
 _RESTARTS = {"on": "true", "off": "false"}
 
 
-def translate(argv: list[str]) -> list[str]:
+def translate(argv: list[str]) -> list[str]:  # noqa: C901 - one case for each kind of option
     """The command line with their words replaced by ours. Raises WordError."""
     left, words, bots, rounds, games = list(argv), list[str](), _Bots(), "", ""
     while left and left[0] != "--":

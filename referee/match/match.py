@@ -200,7 +200,7 @@ class _MatchState:
             for colour, move in self.moves:
                 player.tell(colour, move)
 
-    async def play(self) -> Outcome:
+    async def play(self) -> Outcome:  # noqa: C901 - a match from top to bottom
         """Ask the side to move, ask the engine once, pass the move on to the other side; until the game is over."""
         emit, key, max_plies = self.emit, self.match.key, self.match.max_plies
         clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]

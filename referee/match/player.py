@@ -226,7 +226,7 @@ class Player(ABC):
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
         """The command that tells the time before a genmove, or ""."""
 
-    async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:
+    async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:  # noqa: C901 - the hot path, in one place
         """Send the queued lines and this one in one write -> the reply to this line, ms used."""
         peer, wait = self.peer, min(self.patience, seconds)
         if peer.idle is not None:

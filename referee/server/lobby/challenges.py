@@ -408,7 +408,7 @@ class LobbyCommands:
                 self._hang_up(route)
             await asyncio.sleep(_PAUSE)
 
-    async def _answer(self, author: Author, name: str, arguments: Sequence[str]) -> str:
+    async def _answer(self, author: Author, name: str, arguments: Sequence[str]) -> str:  # noqa: C901 - one case for each command
         """Raises CommandFailed, StoreError."""
         challenges = self._challenges
         match name, arguments:
