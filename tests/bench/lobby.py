@@ -142,7 +142,7 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
         keys = _keys_of_bots(folder, server_key, list(pairs.values()))
         (url,) = [one["url"] for one in server.wait_for("spectators", 1, word="open")]
         cores = sorted(os.sched_getaffinity(0))
-        engine, spectators = server.pids("--bind")[0], server.pids("ggp.referee.server.lobby.spectator_process")[0]
+        engine, spectators = server.pids("--bind")[0], server.pids("ggp.referee.server.lobby.spectators")[0]
         lobby = server.process.pid
         for pid in (lobby, spectators):
             pin(pid, cores[0])

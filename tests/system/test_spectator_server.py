@@ -51,7 +51,7 @@ class WatchedLobby:
 
     def spectator_server(self) -> int:
         """The process."""
-        (pid,) = self.server.pids("ggp.referee.server.lobby.spectator_process")
+        (pid,) = self.server.pids("ggp.referee.server.lobby.spectators")
         return pid
 
     def stored(self, key: str) -> list[Event]:
@@ -158,7 +158,7 @@ def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
         seen = until_ply(there, 8)
         assert club.spectator_server()
         club.server.kill()
-        assert not club.server.pids("ggp.referee.server.lobby.spectator_process")
+        assert not club.server.pids("ggp.referee.server.lobby.spectators")
         club.restart()
         seen += rest(there)
     assert seen == club.stored(key)

@@ -72,7 +72,7 @@ def check(follower: FollowingBrowser) -> None:
 def test_a_match_is_followed_through_kills_of_lobby_site_and_spectator_process(tmp_path: Path) -> None:
     club = Club(tmp_path)
     me, follower = begun(club)
-    os.kill(club.child("ggp.referee.server.lobby.spectator_process"), signal.SIGKILL)
+    os.kill(club.child("ggp.referee.server.lobby.spectators"), signal.SIGKILL)
     me.play(chooser(4), plies=1)
     club.lobby.process.kill()
     club.lobby.process.wait()

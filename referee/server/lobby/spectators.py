@@ -1,24 +1,70 @@
-"""The lobby's side of spectating: hands the lines of running matches to the spectator process, and supervises it.
+"""The matches of a lobby as spectators see them: the lobby's side, and the process that serves strangers.
 
-The spectator process serves strangers, so its failures must not delay the lobby. The lobby writes to its stdin and
-never waits for it. A process that ends, or stops reading, is started again and gets all running matches again.
+The spectator process publishes the lines that the lobby writes to its stdin, and answers requests for missed events.
+It serves strangers, so its failures must not delay the lobby, which never waits for it. A process that ends, or stops
+reading, is started again and gets all running matches again.
+
+Spectators read events from a PUB socket (XPUB here, so that subscriptions can be counted and answered). A request is
+a subscription to a topic of its own. Running matches are in memory, finished ones in the store.
 """
 
 import asyncio
 import contextlib
+import os
+import resource
+import secrets
+import signal
 import sys
+import time
 from asyncio.subprocess import PIPE, STDOUT, Process
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import msgspec
+import zmq
+from zmq.utils.monitor import recv_monitor_message
 
-from ggp.protocol.records import Event, MatchEnded
-from ggp.referee.server.background_tasks import BackgroundTasks, keep_running, kill, wait_or_kill
+from ggp.protocol.errors import AddressError
+from ggp.protocol.records import MAX_RECORD_LINE, Event, MatchEnded
+from ggp.protocol.spectator_wire import (
+    DROPPED,
+    LADDER,
+    LISTED,
+    MATCH,
+    MAX_TOPIC,
+    PAGE,
+    Begun,
+    CaughtUp,
+    MatchHead,
+    Over,
+    Published,
+    Request,
+    SpectatorState,
+    Unknown,
+    publish,
+    publish_line,
+    read_request,
+    topic_of,
+)
+from ggp.protocol.token_bucket import TokenBucket
+from ggp.protocol.transports.descriptors import address_of, cut
+from ggp.protocol.transports.keys import KeyFileError, KeyPair, read_pair
+from ggp.protocol.transports.subreaper import end_with_parent
+from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
+from ggp.referee.ladder.store.model import StoreError
+from ggp.referee.ladder.store.store import Store
+from ggp.referee.server.background_tasks import BackgroundTasks, Report, keep_running, kill, wait_or_kill
+from ggp.referee.server.lobby.limits import BURST
 from ggp.referee.server.lobby.log import EventLog
+from ggp.referee.server.lobby.zmq_io import Reading, new_context
 
-COMMAND = (sys.executable, "-P", "-m", "ggp.referee.server.lobby.spectator_process")
+COMMAND = (sys.executable, "-P", "-m", "ggp.referee.server.lobby.spectators")
 SOON, LATEST = 0.2, 30.0  # seconds until it is started again; doubled each time
 GATHER = 0.02  # seconds in which lines wait for others, to be written together
-OPEN, DROPPED = b"open\n", b"dropped "  # on stdin: all running matches are sent; a match has no end
+OPEN, DROPPED_LINE = b"open\n", b"dropped "  # on stdin: all running matches are sent; a match has no end
 _BACKLOG = 16 * 1024 * 1024  # unread bytes, after which it is killed
 _REPORT = 256 * 1024  # bytes of a line of its stdout
 
@@ -85,7 +131,7 @@ class Spectators:
     def end(self, match: str) -> None:
         """The match is stored, or dropped if it has no end."""
         if self._matches.pop(match, None) is not None:
-            self._send(self._ends.pop(match, DROPPED + match.encode() + b"\n"))
+            self._send(self._ends.pop(match, DROPPED_LINE + match.encode() + b"\n"))
 
     # -- the process -------------------------------------------------------------------------------------------------
 
@@ -145,3 +191,359 @@ class Spectators:
         self._log.log_limited(
             now, report.event, report.word, report.source, report.times, reason=report.reason, **fields
         )
+
+
+# -- the socket -------------------------------------------------------------------------------------------------------
+
+TOPICS = 64  # subscriptions of one connection
+TOPIC_OCTETS = 4096  # bytes of all these topics
+RATE = 10.0  # subscriptions a second of one connection; five times as many at once
+PENDING = 4  # requests of one connection that wait
+QUEUE = 1000  # messages for one connection; it requests what it missed
+_FRAME = 512  # bytes: the longest frame of a handshake with keys is under 300, a topic with keys under 240
+_HANDSHAKE_MS = 10_000
+_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
+
+
+class SpectatorConnection:
+    """The subscriptions of one connection, and its requests that wait."""
+
+    def __init__(self, now: float) -> None:
+        self.bucket = TokenBucket(RATE, RATE * BURST, now)
+        self.topics: Counter[bytes] = Counter()
+        self.requests: deque[Request] = deque()
+
+
+class PubSocket:
+    """Listens at `url`, with encryption unless `pair` is None, for at most `limit` connections. Raises AddressError.
+
+    `refuse(word, address, reason)` is called for each connection that is ended here.
+    """
+
+    def __init__(self, url: str, pair: KeyPair | None, limit: int, refuse: Callable[[str, str, str], None]) -> None:
+        self._limit, self._refuse = limit, refuse
+        self.by_descriptor: dict[int, SpectatorConnection] = {}  # by ZeroMQ's descriptor
+        self._turns: OrderedDict[int, None] = OrderedDict()  # connections with requests, the next one first
+        self._requested = asyncio.Event()
+        self._context = new_context()
+        self._socket = self._context.socket(zmq.XPUB)
+        options = {
+            zmq.XPUB_VERBOSER: 1,  # report every subscription, also one that another connection has
+            zmq.LINGER: 0,
+            zmq.MAXMSGSIZE: _FRAME,
+            zmq.SNDHWM: QUEUE,
+            zmq.RCVHWM: UNBOUNDED,
+            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
+            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
+            zmq.IPV6: int("[" in url),
+        }
+        for option, value in options.items():
+            self._socket.setsockopt(option, value)
+        if pair is not None:  # every client key is accepted, so no ZAP handler is needed
+            self._socket.setsockopt(zmq.CURVE_SERVER, 1)
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        try:
+            self._socket.bind(url)
+        except zmq.ZMQError as error:
+            self._context.destroy(linger=0)
+            reason = f"cannot listen at {url}: {zmq.strerror(error.errno or 0)}"
+            raise AddressError(reason, code="cannot-listen") from None
+        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+        self._readings = [Reading(self._monitor, self._on_monitor_event), Reading(self._socket, self._receive)]
+
+    @property
+    def connections(self) -> int:
+        return len(self.by_descriptor)
+
+    def close(self, linger: float = 0.0) -> None:
+        """Once. `linger`: seconds for what is still to leave."""
+        for reading in self._readings:
+            reading.close()
+        self._socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self._socket.close(linger=int(linger * 1000))
+        self._context.term()
+
+    def publish(self, topic: bytes, payload: bytes) -> None:
+        """Send to all subscribers whose queue has room."""
+        with contextlib.suppress(zmq.ZMQError):
+            self._socket.send(topic, _MORE)
+            self._socket.send(payload, _NOW)
+        self._readings[1].poll_again()
+
+    async def request(self) -> Request:
+        """Wait for a request and remove it. The connections take turns."""
+        while not self._turns:
+            self._requested.clear()
+            await self._requested.wait()
+        descriptor, _ = self._turns.popitem(last=False)
+        waiting = self.by_descriptor[descriptor].requests
+        request = waiting.popleft()
+        if waiting:
+            self._turns[descriptor] = None
+        return request
+
+    def _on_monitor_event(self) -> None:
+        """Raises zmq.Again when there is none."""
+        event = recv_monitor_message(self._monitor, zmq.NOBLOCK)
+        descriptor = int(event["value"])
+        self._forget(descriptor)
+        if event["event"] == zmq.EVENT_ACCEPTED:
+            self.by_descriptor[descriptor] = SpectatorConnection(time.monotonic())
+            if len(self.by_descriptor) > self._limit:
+                self._disconnect(descriptor, "full", f"connection limit: {self._limit} spectators")
+
+    def _forget(self, descriptor: int) -> None:
+        self.by_descriptor.pop(descriptor, None)
+        self._turns.pop(descriptor, None)
+
+    def _disconnect(self, descriptor: int, word: str, reason: str) -> None:
+        self._forget(descriptor)
+        self._refuse(word, address_of(descriptor), reason)
+        cut(descriptor)
+
+    def _receive(self) -> None:
+        """Raises zmq.Again when there is nothing."""
+        frame = self._socket.recv(_NOW, copy=False)
+        try:
+            descriptor = int(frame.get(zmq.SRCFD))
+        except zmq.ZMQError:  # a subscription that ended with its connection
+            return
+        if descriptor not in self.by_descriptor:
+            with contextlib.suppress(zmq.Again):
+                while True:
+                    self._on_monitor_event()
+        connection = self.by_descriptor.get(descriptor)
+        if connection is None:
+            return
+        data = frame.bytes
+        if data[:1] not in (b"\0", b"\1") or frame.more or len(data) > 1 + MAX_TOPIC:
+            self._disconnect(descriptor, "garbage", "a message that is no subscription")
+        elif not connection.bucket.consume(1, time.monotonic()):
+            self._disconnect(descriptor, "flood", "too many subscriptions a second")
+        elif data[:1] == b"\1":
+            self._subscribe(descriptor, connection, data[1:])
+        else:
+            self._unsubscribe(descriptor, connection, data[1:])
+
+    def _subscribe(self, descriptor: int, connection: SpectatorConnection, topic: bytes) -> None:
+        connection.topics[topic] += 1
+        if connection.topics.total() > TOPICS:
+            self._disconnect(descriptor, "topics", f"more than {TOPICS} subscriptions")
+        elif sum(map(len, connection.topics)) > TOPIC_OCTETS:
+            self._disconnect(descriptor, "topics", f"subscriptions of more than {TOPIC_OCTETS} bytes")
+        elif (request := read_request(topic)) and len(connection.requests) < PENDING:
+            connection.requests.append(request)
+            self._turns.setdefault(descriptor)
+            self._requested.set()
+
+    def _unsubscribe(self, descriptor: int, connection: SpectatorConnection, topic: bytes) -> None:
+        connection.topics[topic] -= 1
+        if connection.topics[topic] <= 0:
+            del connection.topics[topic]
+        connection.requests = deque(one for one in connection.requests if one.topic != topic)
+        if not connection.requests:
+            self._turns.pop(descriptor, None)
+
+
+# -- matches and answers ----------------------------------------------------------------------------------------------
+
+REMEMBERED = 500  # news of the ladder, for spectators that missed some
+OCTETS = 256 * 1024  # bytes of one answer
+ANSWERS = 4 * 1024 * 1024  # bytes of answers a second, in total
+_FIRST = 10**8  # the numbers of a ladder's news begin at random below this, so that two runs hardly share any
+_decode: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
+
+
+class RunningMatch:
+    """The lines of a match so far; `start` is the first one, decoded."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        first, second = start["bots"]
+        controls = (bot.get("control", start["control"]) for bot in (first, second))
+        self._head = MatchHead(
+            match=start["match"],
+            game=start["game"],
+            options=start["options"],
+            bots=(first["name"], second["name"]),
+            control=" against ".join(dict.fromkeys(controls)),
+            started=start.get("started", ""),
+        )
+        self.lines: list[bytes] = []
+
+    @property
+    def head(self) -> MatchHead:
+        return msgspec.structs.replace(self._head, plies=max(0, len(self.lines) - 1))
+
+
+class SpectatorServer:
+    """Publishes the matches of a ladder and answers requests, once `open` was called. `record` reads a finished match
+    from the store."""
+
+    def __init__(self, ladder: str, record: Callable[[str], bytes | None], report: Report) -> None:
+        self._ladder, self._record, self._report = ladder, record, report
+        self._run, self._seq = secrets.token_hex(4), 1 + secrets.randbelow(_FIRST)
+        self._news: deque[Begun | Over] = deque(maxlen=REMEMBERED)
+        self._matches: dict[str, RunningMatch] = {}
+        self._socket: PubSocket | None = None
+        self._tasks = BackgroundTasks(report)
+        self._store = ThreadPoolExecutor(1, "store")
+
+    def open(self, socket: PubSocket) -> None:
+        """In the running loop."""
+        self._socket = socket
+        self._tasks.keep("answers", lambda: self._answer_all(socket))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+        if self._socket is not None:
+            self._socket.close(linger=0.3)
+
+    def take(self, line: bytes) -> None:
+        """A line from the lobby: the next event of a match, an event that replaces an earlier one and all after it, or
+        that a match was dropped."""
+        if line.startswith(DROPPED_LINE):
+            self._over(line.removeprefix(DROPPED_LINE).strip().decode(), DROPPED)
+            return
+        event = _decode.decode(line)
+        name, number = event["match"], event.get("seq", 0)
+        if number == 0:
+            self._matches[name] = RunningMatch(event)
+            self._announce(Begun(seq=self._seq, run=self._run, head=self._matches[name].head))
+        match = self._matches[name]
+        match.lines[number:] = [line]
+        if self._socket is not None and self._socket.connections:
+            self._socket.publish(topic_of(MATCH, name), msgspec.msgpack.encode(event))
+        if event["event"] == "end":
+            del match.lines[-1]  # it is no ply
+            self._over(name, event["termination"], event["result"], event["winner"])
+
+    def _over(self, name: str, termination: str, result: str = "", winner: int = 0) -> None:
+        head = self._matches.pop(name).head
+        self._announce(
+            Over(seq=self._seq, run=self._run, head=head, result=result, winner=winner, termination=termination)
+        )
+
+    def _announce(self, news: Begun | Over) -> None:
+        self._seq += 1
+        self._news.append(news)
+        if self._socket is not None and self._socket.connections:
+            self._socket.publish(topic_of(LADDER, self._ladder), publish(news))
+
+    async def _answer_all(self, socket: PubSocket) -> None:
+        """Answer one request after another, at a bounded rate. A request that fails gets no answer: it is repeated."""
+        while True:
+            request = await socket.request()
+            began, size = time.monotonic(), 0
+            try:
+                for payload in await self._answer(request):
+                    socket.publish(request.topic, payload)
+                    size += len(payload)
+            except Exception as error:
+                self._report("answer", error)
+            await asyncio.sleep(max(0.0, began + size / ANSWERS - time.monotonic()))
+
+    async def _answer(self, request: Request) -> list[bytes]:
+        """The payloads of an answer. Raises StoreError."""
+        if request.kind == LADDER:
+            return [publish(what) for what in self._ladder_answer(request)]
+        match = self._matches.get(request.name)
+        if match is not None:
+            lines = match.lines
+        else:
+            data = await asyncio.get_running_loop().run_in_executor(self._store, self._record, request.name)
+            if data is None:
+                return [publish(Unknown(request.name))]
+            lines = data.splitlines(keepends=True)
+        page, size = list[bytes](), 0
+        for line in lines[request.number : request.number + PAGE]:
+            size += len(line)
+            if page and size > OCTETS:
+                break
+            page.append(publish_line(line))
+        return [*page, publish(CaughtUp(len(lines)))]
+
+    def _ladder_answer(self, request: Request) -> list[Published]:
+        if request.name not in ("", self._ladder):
+            return [Unknown(request.name)]
+        if request.number == self._seq:
+            return [CaughtUp(self._seq)]
+        missed = [news for news in self._news if news.seq >= request.number]
+        heads = tuple(match.head for match in list(self._matches.values())[-LISTED:])
+        return [*missed, SpectatorState(seq=self._seq, run=self._run, ladder=self._ladder, matches=heads)]
+
+
+# -- the process ------------------------------------------------------------------------------------------------------
+
+_NICE = 10  # matches have priority
+_MEMORY = 2 << 30  # bytes of address space: a flood ends this process, not the host
+
+
+def main() -> int:
+    """The exit status: 1 if the socket cannot be opened; the reason is on stdout."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the lobby ends this process
+    end_with_parent(signal.SIGKILL)
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    log = EventLog(as_json=True, write=_print)
+    try:
+        asyncio.run(_run(log))
+    except (AddressError, KeyFileError) as error:
+        log.log("spectators", "cannot", reason=str(error))
+        return 1
+    return 0
+
+
+async def _run(log: EventLog) -> None:
+    """Raises AddressError, KeyFileError."""
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log.unhandled)
+    lines = asyncio.StreamReader(limit=2 * MAX_RECORD_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    config = msgspec.json.decode(await lines.readline(), type=SpectatorConfig)
+    pair = read_pair(Path(config.server_key)) if config.server_key else None
+
+    def refuse(word: str, address: str, reason: str) -> None:
+        log.log_limited(loop.time(), "spectator", word, address, reason=reason)
+
+    server = SpectatorServer(config.ladder, StoredRecords(config.store).read, log.fault)
+    async for line in lines:
+        if line == OPEN:
+            socket = PubSocket(config.url, pair, config.connections, refuse)
+            server.open(socket)
+            log.log("spectators", "open", url=socket.url)
+        else:
+            server.take(line)
+    await server.close()
+
+
+class StoredRecords:
+    """The records of a store, which is opened when one is read, for one thread."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._store: Store | None = None
+
+    def read(self, match: str) -> bytes | None:
+        """Raises StoreError."""
+        if self._store is None:
+            self._store = Store.open(self._url)
+        try:
+            return self._store.record(match)
+        except StoreError:
+            store, self._store = self._store, None
+            store.close()
+            raise
+
+
+def _print(line: str) -> None:
+    with contextlib.suppress(OSError):  # the lobby has gone
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

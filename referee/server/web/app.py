@@ -16,12 +16,11 @@ from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.server.web.answers import Answers
 from ggp.referee.server.web.boards import BoardPool
 from ggp.referee.server.web.follow import Follower
-from ggp.referee.server.web.guard import Guard
+from ggp.referee.server.web.guard import Guard, QueryWords
 from ggp.referee.server.web.ladder_routes import LadderRoutes
-from ggp.referee.server.web.match_routes import MatchRoutes
+from ggp.referee.server.web.match_page import MatchRoutes
 from ggp.referee.server.web.page_cache import PageCache
 from ggp.referee.server.web.pages import file_of
-from ggp.referee.server.web.query_words import QueryWords
 from ggp.referee.server.web.site import Site
 
 if TYPE_CHECKING:

@@ -36,8 +36,8 @@ from ggp.referee.ladder.views import since_when
 from ggp.referee.match.outcome import Termination
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, number_of, paid
 from ggp.referee.server.web.boards import BoardError, BoardPool
+from ggp.referee.server.web.guard import Page
 from ggp.referee.server.web.pages import LIMITS, file_of
-from ggp.referee.server.web.query_words import Page
 
 FILTER = ("pool", "bot", "against", "seat", "result", "points", "termination", "since", "until")
 SEATS = ("1", "2")

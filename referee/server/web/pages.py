@@ -17,11 +17,18 @@ from ggp.referee.ladder.source import exact
 from ggp.referee.ladder.standings import BotScore, misfits_badly
 from ggp.referee.ratings.scale import MEANS, after_stop, effect_lines, half, in_elo
 from ggp.referee.ratings.sprt import effect
-from ggp.referee.server.web.match_page import in_words
 from ggp.referee.server.web.plots import llr_plot, mark, rate_plot, rating_plot, strips
 
+CUT = 200  # characters of a move, of a line of a score or of an analysis
 MOST_RULES = 200_000  # characters of rules that a page shows
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
+_MOVES = {
+    "pass": "passes",
+    "swap-sides": "takes the other side",
+    "keep-sides": "keeps its side",
+    "button": "takes the button",
+    "dead:": "names no dead group",
+}
 VERDICTS = {
     "H0": "H0 is accepted: it is not shown to be better",
     "H1": "H1 is accepted: it is better",
@@ -102,6 +109,15 @@ def seconds(ms: float) -> str:
     return f"{ms / 1000:.2f} s"
 
 
+def in_words(move: str) -> str:
+    """A bid, a choice of sides, the button, dead groups as what they are; any other move as it is."""
+    if move.startswith("bid:"):
+        return clean(f"bids {move[4:]}")
+    if move.startswith("dead:") and len(move) > 5:
+        return clean(f"names dead: {move[5:].replace(',', ' ')}")[:CUT]
+    return _MOVES.get(move) or clean(move)[:CUT]
+
+
 def units(value: float) -> str:
     """A coordinate: a hundredth at the finest, never -0."""
     return f"{value:z.2f}".rstrip("0").rstrip(".")
@@ -172,7 +188,9 @@ _environment.globals |= {
     "misfits_badly": misfits_badly,
     "rules_as_html": rules_as_html,
     "quoted": shlex.quote,
-    "rate_plot": lambda match, ply: render_plot("rates", **rate_plot(match, ply)),
+    "rate_plot": lambda match, ply: render_plot(
+        "rates", **rate_plot([seat.name for seat in match.seats], match.rates, len(match.plies), ply)
+    ),
     "recent_games": recent_games,
     "rating_plot": lambda places: render_plot("ratings", **rating_plot(places)),
     "shade": shade,

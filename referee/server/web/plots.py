@@ -9,7 +9,6 @@ from ggp.referee.ladder.queries import Curve, thinned
 from ggp.referee.ladder.standings import RankedPlace
 from ggp.referee.ladder.tune import TuneState
 from ggp.referee.ratings.scale import Z95
-from ggp.referee.server.web.match_page import MatchPage
 
 WIDTH = 720  # units; the page scales it
 _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
@@ -96,9 +95,16 @@ def llr_plot(curve: Curve) -> dict[str, Any]:
     }
 
 
-def rate_plot(match: MatchPage, ply: int) -> dict[str, Any]:
-    """For plots.html: the chance of seat 1 to win over the plies, as each bot saw it."""
-    last = max(1, len(match.plies))
+def rate_plot(names: Sequence[str], rates: Sequence[tuple[int, int, float]], plies: int, now: int) -> dict[str, Any]:
+    """For plots.html: the chance of seat 1 to win over the plies, as each bot saw it.
+
+    Args:
+        names: The bots, by seat.
+        rates: (ply, seat of the bot that said so, the chance of seat 1).
+        plies: Plies of the match.
+        now: The ply that the page shows.
+    """
+    last = max(1, plies)
 
     def x(number: float) -> float:
         return _RATES_SIDE + number * (WIDTH - _RATES_SIDE - _RIGHT) / last
@@ -106,7 +112,7 @@ def rate_plot(match: MatchPage, ply: int) -> dict[str, Any]:
     def y(rate: float) -> float:
         return 10 + (1 - rate) * (_RATES_HEIGHT - 32)
 
-    lines = {seat: [(x(at), y(rate)) for at, of, rate in match.rates if of == seat] for seat in (1, 2)}
+    lines = {seat: [(x(at), y(rate)) for at, of, rate in rates if of == seat] for seat in (1, 2)}
     return {
         "width": WIDTH,
         "height": _RATES_HEIGHT,
@@ -115,9 +121,9 @@ def rate_plot(match: MatchPage, ply: int) -> dict[str, Any]:
         "last": last,
         "rows": [(f"{rate:.0%}", y(rate)) for rate in (0, 0.5, 1)],
         "columns": [(mark, x(mark)) for mark in ticks(0, last, 8) if mark == int(mark)],
-        "lines": [(seat, match.seats[seat - 1].name, points) for seat, points in lines.items() if points],
-        "now": x(ply),
-        "about": f"The chance of {match.seats[0].name} to win over {last} plies, as each bot saw it.",
+        "lines": [(seat, names[seat - 1], points) for seat, points in lines.items() if points],
+        "now": x(now),
+        "about": f"The chance of {names[0]} to win over {last} plies, as each bot saw it.",
     }
 
 

@@ -1,7 +1,7 @@
-"""The routes of seats: what is offered, the page of a seat, its events, and what a person orders.
+"""The pages of seats: what is offered, the board of a seat, its events, and the orders that a person gives.
 
 A visitor has a cookie with a token of 128 bits that no script can read; its seats are those of this token. An order
-is JSON, with a token that only a page of this site can name; Guard has checked origin and host by then.
+is JSON, with a token that only a page of this site can name; Guard has checked origin and host before.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -22,15 +22,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import Scene, clean
+from ggp.protocol.drawing.shapes import SCALE
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, within
-from ggp.referee.server.web.boards import BoardError, BoardPool
+from ggp.referee.server.web.boards import BoardError, BoardPool, BoardView, cell_finder
 from ggp.referee.server.web.fair_pool import FairPool, PoolBusy
-from ggp.referee.server.web.guard import MAX_BODY, network
-from ggp.referee.server.web.query_words import Page
-from ggp.referee.server.web.seat import NotNow
-from ggp.referee.server.web.seat_page import seat_position
-from ggp.referee.server.web.seats import Place, Seats
+from ggp.referee.server.web.guard import MAX_BODY, Page, network
+from ggp.referee.server.web.seats import NotNow, Place, Seats
 
 COOKIE, CSRF = "ggp-visitor", "x-csrf-token"
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -206,3 +204,45 @@ async def _order(request: Request) -> _Order:
         raise HTTPException(408, "The order did not arrive in time.") from None
     except msgspec.MsgspecError:
         raise HTTPException(400, "An order is a JSON object.") from None
+
+
+MOST_MOVES = 2000  # in an answer; of more, those that begin with the chosen cells
+
+Words = list[tuple[str, list[str]]]  # moves with their cells
+
+
+def narrowed(words: Iterable[tuple[str, list[str]]], chosen: Sequence[str]) -> tuple[Words, bool]:
+    """The moves that begin with the chosen cells, and whether these are all. Of too many, those with no other cell, and
+    for each cell that may come next an entry without a move."""
+    fitting = [(move, cells) for move, cells in words if cells[: len(chosen)] == list(chosen)]
+    if len(fitting) <= MOST_MOVES:
+        return fitting, True
+    here = [(move, cells) for move, cells in fitting if len(cells) == len(chosen)]
+    following = dict.fromkeys(cells[len(chosen)] for _, cells in fitting if len(cells) > len(chosen))
+    return [*here[:MOST_MOVES], *(("", [*chosen, cell]) for cell in following)], False
+
+
+def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
+    """As JSON. `cells` are in the picture's lengths: `unit` is the distance of neighbours. `whole`: whether all
+    moves are there that begin with the chosen cells."""
+    scene = view.scene
+    cells = [(clean(cell.at), cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
+    cells_of = cell_finder(at for at, _, _ in cells)
+    # A browser could not send any other word back, and would show what turns the reading direction.
+    moves, whole = narrowed(((move, cells_of(move)) for move in view.legal if move.isprintable()), chosen)
+    return {
+        "ply": view.ply,
+        "phase": view.status.phase,
+        "colour": view.status.to_play,
+        "svg": view.svg,
+        "unit": SCALE,
+        "cells": cells,
+        "pieces": _pieces(scene) if scene else {},
+        "moves": moves,
+        "whole": whole,
+    }
+
+
+def _pieces(scene: Scene) -> dict[str, str]:
+    """`D4`: `black stone`."""
+    return {clean(piece.at): clean(f"{piece.colour} {piece.kind}") for piece in scene.pieces}

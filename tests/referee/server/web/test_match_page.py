@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from ggp.protocol.records import MovePlayed, Record
-from ggp.referee.server.web.match_page import colours, in_words, match_page, position, read_analysis, score_table
-from ggp.referee.server.web.overlays import cell_finder, with_overlays
+from ggp.referee.server.web.boards import cell_finder, with_overlays
+from ggp.referee.server.web.match_page import colours, match_page, position, read_analysis, score_table
+from ggp.referee.server.web.pages import in_words
 from ggp.referee.server.web.site import Delay
 from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START
 

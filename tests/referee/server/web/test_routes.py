@@ -23,8 +23,7 @@ from ggp.referee.server.web import guard, seats
 from ggp.referee.server.web.app import make_app, site_routes
 from ggp.referee.server.web.boards import BoardError, BoardPool, BoardView
 from ggp.referee.server.web.follow import Follower
-from ggp.referee.server.web.guard import Guard
-from ggp.referee.server.web.query_words import Page
+from ggp.referee.server.web.guard import Guard, Page
 from ggp.referee.server.web.seats import Seats
 from ggp.referee.server.web.site import Site
 from tests.support.stores import Filled, a_season, entrant, ladder, real_setup

@@ -6,10 +6,9 @@ import pytest
 
 from ggp.protocol.drawing.scene import read_scene
 from ggp.referee.match.engine import Status
-from ggp.referee.server.web import seat_page
-from ggp.referee.server.web.boards import BoardView
-from ggp.referee.server.web.overlays import cell_finder
-from ggp.referee.server.web.seat_page import narrowed, seat_position
+from ggp.referee.server.web import seat_routes
+from ggp.referee.server.web.boards import BoardView, cell_finder
+from ggp.referee.server.web.seat_routes import narrowed, seat_position
 
 SQUARE = frozenset({"A1", "A11", "B1", "D5", "D6", "D7"})
 HEX = frozenset({"0,-1", "1,-1", "0,0", "-1,0", "1,0"})
@@ -43,7 +42,7 @@ def test_a_click_keeps_the_moves_that_go_on_with_its_cell() -> None:
 def test_of_too_many_moves_those_come_that_end_here_and_the_cells_that_may_follow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(seat_page, "MOST_MOVES", 2)
+    monkeypatch.setattr(seat_routes, "MOST_MOVES", 2)
     words = [("pass", []), ("D5", ["D5"]), ("D5+D6", ["D5", "D6"]), ("D5+D7", ["D5", "D7"]), ("A1", ["A1"])]
     assert narrowed(words, []) == ([("pass", []), ("", ["D5"]), ("", ["A1"])], False)
     assert narrowed(words, ["D5"]) == ([("D5", ["D5"]), ("", ["D5", "D6"]), ("", ["D5", "D7"])], False)
