@@ -1,7 +1,6 @@
 /* The plies of a record, checked in one call: that each line is canonical JSON of a ply and continues the hash chain; and
    the next line of a record. It knows the plain form of a line, which nearly all have; at any other it stops, and
-   records.py, which says what a record is, goes on from there. That does all of it where this module is missing; tests
-   run both. */
+   records.py, which says what a record is, goes on from there. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

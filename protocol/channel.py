@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Coroutine
 from math import inf
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ggp.protocol.connection import Connection, PeerRole, ReadLimits
 from ggp.protocol.errors import LocalProtocolError, PeerGone, PeerTimeout, RemoteProtocolError
@@ -22,6 +22,20 @@ PEER_FAULTS = (PeerGone, PeerTimeout, RemoteProtocolError, LocalProtocolError)
 # None in place of all: not for these lines, and nothing was written.
 Exchanged = tuple[bytes, str | None, bytes | None, float, float, bool, float]
 Exchange = Callable[[tuple[str, ...], int, float], Exchanged | None]
+
+
+class Asked(NamedTuple):
+    """A question that was sent, and what came back at once.
+
+    `text`: the text of the last answer, if all are successes and only it has text; None: the replies are still to be
+    received. `sent` and `answered`: when, as now(); `answered` is 0 without a text. `unsent`: bytes that the caller
+    writes before it receives, with `transport.write`; `sent` is then when they were made.
+    """
+
+    text: str | None
+    sent: float
+    answered: float = 0.0
+    unsent: bytes = b""
 
 
 class Transport(Protocol):
@@ -77,12 +91,10 @@ class Channel:
         self._wait_from(self.now())
         return self.transport.write(data, deadline)
 
-    def ask_at_once(self, lines: tuple[str, ...], seconds: float) -> tuple[str, float, float] | float | bytes:
-        """Send command lines, and wait at most so many seconds for their answers, in the quickest way.
+    def ask_at_once(self, lines: tuple[str, ...], seconds: float) -> Asked:
+        """Send command lines, and wait at most so many seconds for their answers, in one call where that is possible.
 
-        The text of the last answer, if all are successes and only it has text, with the times at which they were sent
-        and answered. Otherwise the caller goes on by `receive`: a number is the time at which they were sent; bytes are
-        still to be written by `transport.write`. Raises what `send` raises, but no time-out.
+        Raises what `send` raises, but no time-out.
         """
         connection = self.connection
         number = connection.quick_id
@@ -91,16 +103,16 @@ class Channel:
             self._passed.append((asked, said[-_CHUNK:] if said else b""))
             if text is not None:
                 connection.count_answered(len(lines))
-                return text, sent, answered
+                return Asked(text, sent, answered)
             self._wait_from(sent)
             connection.send(*lines)
             if said is not None:
                 connection.receive(said)
-            return sent
+            return Asked(None, sent)
         self._wait_from(self.now())
         data = connection.send(*lines)
         self._passed.append((data[-_CHUNK:], b""))
-        return data
+        return Asked(None, self.asked_at, unsent=data)
 
     async def send_exactly(self, data: bytes, deadline: float | None = None) -> None:
         """Send any bytes as they are (see Connection.send_exactly); return after the complete write."""
@@ -145,11 +157,11 @@ class Channel:
 
     async def ask_all(self, lines: tuple[str, ...], deadline: float) -> list[Reply]:
         """Send commands in one write and return their replies, in the quickest way."""
-        answer = self.ask_at_once(lines, deadline - self.now())
-        if isinstance(answer, tuple):
-            return [*[Reply(True)] * (len(lines) - 1), Reply(True, answer[0])]
-        if isinstance(answer, bytes):
-            await self.transport.write(answer, deadline)
+        asked = self.ask_at_once(lines, deadline - self.now())
+        if asked.text is not None:
+            return [*[Reply(True)] * (len(lines) - 1), Reply(True, asked.text)]
+        if asked.unsent:
+            await self.transport.write(asked.unsent, deadline)
         return [await self.receive(deadline) for _ in lines]
 
     async def introduce(self, deadline: float) -> tuple[str, str, frozenset[str]]:

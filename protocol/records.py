@@ -12,12 +12,12 @@ The first "previous link" is SHA-256("ggp-record-1"). So a changed, dropped or r
 import re
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
+from ggp.protocol._chain import check_plies, make_line
 from ggp.protocol.errors import CodedError, in_words
 from ggp.protocol.grammar import BOM
 from ggp.protocol.printed import escaped
@@ -151,18 +151,6 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
-def load_native() -> ModuleType | None:
-    """The native module that checks plies and makes lines; None where it is missing, or of an older build."""
-    try:
-        from ggp.protocol import _chain
-    except ImportError:
-        return None
-    return _chain if hasattr(_chain, "make_line") else None
-
-
-native = load_native()  # tests compare both ways
-
-
 class Chain:
     """Turns the events of one match, in order, into the lines of its record."""
 
@@ -177,8 +165,7 @@ class Chain:
             raise RecordError(
                 f"{_name(event)} event {event.seq} holds text that is not Unicode: {error}", code="not-unicode"
             ) from None
-        made: tuple[bytes, bytes] | None = native.make_line(canonical, self._link) if native is not None else None
-        if made is not None:
+        if (made := make_line(canonical, self._link)) is not None:
             line, self._link = made
             return line
         link = sha256(self._link + canonical).digest()
@@ -310,7 +297,7 @@ def read_summary(lines: bytes) -> MatchSummary:
 
     Raises RecordError, also where it is not one match that was played to its end.
     """
-    if native is not None and (summary := _plain_summary(lines, native.check_plies)) is not None:
+    if (summary := _plain_summary(lines)) is not None:
         return summary
     found = list(read_records(lines.splitlines(keepends=True)))
     if len(found) != 1 or found[0].end is None:
@@ -331,13 +318,8 @@ def moves_of(lines: bytes) -> list[str]:
         raise RecordError(f"a move is not text: {error}") from None
 
 
-def _plain_summary(
-    lines: bytes, check_plies: Callable[[bytes, int, bytes, bytes], tuple[int, int, int, int, bytes]]
-) -> MatchSummary | None:
-    """The same of lines of which the first is the start, the last the end, and all others are plain plies; else None.
-
-    What is found out about a line is what RecordReader finds out.
-    """
+def _plain_summary(lines: bytes) -> MatchSummary | None:
+    """Fast path of read_summary for a record of one start, plain plies and one end. Return None for any other shape."""
     plies = lines.find(b"\n") + 1
     try:
         start, canonical, claimed = _read_line(lines[: plies - 1], 1)

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from fcntl import ioctl
 from termios import FIONREAD
 
-_RECEIVED = struct.Struct("@Q")  # of a connection in bytes, by the kernel's count
-_RECEIVED_AT = 128  # in its struct tcp_info
 _PAGE = os.sysconf("SC_PAGESIZE")
 _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
@@ -51,33 +49,6 @@ def cut(descriptor: int) -> None:
     if theirs := duplicate(descriptor):
         with theirs:
             shut(theirs)
-
-
-def load_received() -> Callable[[int], int]:
-    """The native count; the one in Python where it was not compiled."""
-    try:
-        from ggp.protocol.transports._router import received
-    except ImportError:
-        return count_received
-    return received
-
-
-def count_received(descriptor: int) -> int:
-    """Bytes that a connection has received; 0 if it is not TCP or has ended."""
-    try:
-        theirs = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)
-    except OSError:
-        return 0
-    try:
-        told = theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
-        return int(_RECEIVED.unpack_from(told, _RECEIVED_AT)[0])
-    except (OSError, struct.error):
-        return 0
-    finally:
-        theirs.detach()  # it is ZeroMQ's, and stays open
-
-
-received = count_received if os.environ.get("GGP_PURE_PYTHON") else load_received()
 
 
 def waiting(descriptor: int) -> int:

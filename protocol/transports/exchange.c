@@ -1,6 +1,5 @@
 /* One question to a process and its answer in one call: write, wait, read, and see whether the answer is the one that
-   is expected almost always. Everything else is left to the reader in Python (pipe.py, connection.py), which is also
-   used where this module is missing; tests run both. */
+   is expected almost always. Everything else is left to the reader in Python (pipe.py, connection.py). */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ggp.protocol.errors import PeerTimeout
 from ggp.protocol.standard_streams import OutputError
+from ggp.protocol.transports._exchange import exchange as native_exchange
 
 if TYPE_CHECKING:
     from ggp.protocol.channel import Exchanged
@@ -27,18 +28,6 @@ SLOW_WRITE = 0.01  # seconds; a write to a pipe takes some µs
 _WATCHED_WRITES = 8  # after a slow one
 _SLICE = 100_000.0  # seconds: longer than a day, less than what poll can wait
 _FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without privileges
-
-
-def load_exchange() -> "Callable[[int, int, int, tuple[str, ...], int, float], Exchanged | None] | None":
-    """The native call for a question and its answer; None where it is missing, or of an older build."""
-    try:
-        from ggp.protocol.transports._exchange import exchange
-    except ImportError:
-        return None
-    return exchange if "wrote" in (exchange.__doc__ or "") else None
-
-
-native_exchange = None if os.environ.get("GGP_PURE_PYTHON") else load_exchange()  # tests compare both ways
 
 
 class Pipe:
@@ -79,7 +68,7 @@ class Pipe:
 
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> "Exchanged | None":
         """See channel.Exchanged."""
-        if native_exchange is None or self._pending or self._broken or self._watched_writes:
+        if self._pending or self._broken or self._watched_writes:
             return None
         stderr = -1 if self._stderr is None else self._stderr
         exchanged = native_exchange(self._stdin, self._stdout, stderr, lines, number, seconds)

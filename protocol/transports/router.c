@@ -1,6 +1,5 @@
 /* The messages of a ZeroMQ ROUTER socket, many in one call: pyzmq takes a call and a few objects for every frame. It
-   uses the libzmq that pyzmq has loaded, whose functions it finds at run time. Where this module is missing, or finds
-   them not, the lobby reads frame by frame through pyzmq (router_io.py); tests run both. */
+   uses the libzmq that pyzmq has loaded, whose functions it finds at run time. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

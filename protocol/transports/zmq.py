@@ -24,7 +24,8 @@ from ggp.protocol.errors import AddressError, PeerTimeout, Problem
 from ggp.protocol.grammar import MAX_ANSWER, MAX_LINE
 from ggp.protocol.responder import Responder
 from ggp.protocol.safe_files import owner_only
-from ggp.protocol.transports.descriptors import cut, received, resident, waiting
+from ggp.protocol.transports._router import received
+from ggp.protocol.transports.descriptors import cut, resident, waiting
 from ggp.protocol.transports.signal_fd import Stopping
 from ggp.protocol.transports.turns import Turns
 

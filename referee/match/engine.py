@@ -117,12 +117,10 @@ class Engine:
         """
         channel, line = self._channel, f"ggp-play {colour} {move}"
         try:
-            answer = channel.ask_at_once((line,), self._command)
-            if isinstance(answer, tuple):
-                ok, text = True, answer[0]
-            else:
-                if isinstance(answer, bytes):
-                    await channel.transport.write(answer)
+            ok, (text, _, _, unsent) = True, channel.ask_at_once((line,), self._command)
+            if unsent:
+                await channel.transport.write(unsent)
+            if text is None:
                 ok, text, _ = await channel.receive(channel.now() + self._command)
         except PEER_FAULTS as error:
             raise self._failed(f"fails at `{line[:200]}`", error) from None

@@ -237,24 +237,22 @@ class Player(ABC):
             self.stolen = 0.0
         channel, lines = self._channel, (*self._unsent, line)
         try:
-            answer = channel.ask_at_once(lines, wait)
-            if isinstance(answer, bytes):
-                await channel.transport.write(answer)
+            text, began, ended, unsent = channel.ask_at_once(lines, wait)
+            if unsent:
+                await channel.transport.write(unsent)
+                began = channel.now() - peer.reader_cost()  # a write that is slow because of the reader is its time
         except PEER_FAULTS as error:  # what it said unasked it did not say in its own turn
             raise self._fault(error, void=isinstance(error, RemoteProtocolError)) from None
-        if isinstance(answer, tuple):
-            text, began, ended = answer
+        if text is not None:
             self._unsent.clear()
             if watch is not None and ended - began > LONG_FIRST_WAIT:
                 watch.first_wait_over(ended - began)
                 self.stolen = watch.taken if watch.taken > LEAST else 0.0
             return _new_reply(Reply, (True, text, None)), self._charged(ended - began)
-        # A write that is slow because of who reads it is the reader's time.
-        began = answer if isinstance(answer, float) else channel.now() - peer.reader_cost()
         early, deadline = began + wait, began + seconds
         receive = channel.receive
         if watch is not None:
-            if isinstance(answer, float):
+            if not unsent:
                 watch.first_wait_over(channel.now() - began)
             receive = self._receive_late
         elif peer.look > seconds:  # no check is due before the deadline

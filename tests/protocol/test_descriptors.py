@@ -3,14 +3,13 @@
 import fcntl
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ggp.protocol.transports import descriptors
-from ggp.protocol.transports.descriptors import address_of, count_received, cut, duplicate, received, shut, waiting
+from ggp.protocol.transports._router import received
+from ggp.protocol.transports.descriptors import address_of, cut, duplicate, shut, waiting
 
 PATIENCE = 60.0  # seconds
 
@@ -102,26 +101,11 @@ def test_the_bytes_that_came_are_counted_and_those_that_wait(
         one.sendall(b"x" * 1000)
         assert len(two.recv(600, socket.MSG_WAITALL)) == 600
         assert waiting(two.fileno()) == 400
-        assert count_received(two.fileno()) == received(two.fileno()) == (1000 if two.family == socket.AF_INET else 0)
+        assert received(two.fileno()) == (1000 if two.family == socket.AF_INET else 0)
         one.sendall(b"x")  # it is open as before
         assert len(two.recv(401, socket.MSG_WAITALL)) == 401
         assert waiting(two.fileno()) == 0
 
 
 def test_of_a_connection_that_is_gone_nothing_came_and_nothing_waits(gone: int) -> None:
-    assert received(gone) == count_received(gone) == waiting(gone) == 0
-
-
-def test_an_older_kernel_that_does_not_count_says_nothing(
-    tcp: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two = tcp
-    one.sendall(b"x")
-    two.recv(1)
-    monkeypatch.setattr(descriptors, "_RECEIVED_AT", 4096)  # past the end of what this kernel tells
-    assert count_received(two.fileno()) == 0
-
-
-def test_where_it_is_not_compiled_python_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ggp.protocol.transports._router", None)
-    assert descriptors.load_received() is count_received
+    assert received(gone) == waiting(gone) == 0

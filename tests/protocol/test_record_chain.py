@@ -1,8 +1,9 @@
-"""Records are made and summarised natively as in Python, whatever they say."""
+"""Lines and summaries of records that native code makes, compared with models in Python."""
 
+import json
 import random
-import sys
 from collections.abc import Iterator
+from hashlib import sha256
 
 import pytest
 
@@ -14,14 +15,16 @@ from ggp.protocol.records import (
     Event,
     MatchEnded,
     MatchStarted,
+    MatchSummary,
     MovePlayed,
     Party,
     RecordError,
+    escaped_line,
+    read_records,
     read_summary,
 )
 from tests.support.codes import raises
 
-NATIVE = records.load_native()
 TEXTS = [
     "",
     "a",
@@ -87,13 +90,30 @@ def a_match(chance: random.Random, plain: bool = False) -> bytes:
     return written(started(match, chance.choice(texts)), *plies, ended(len(plies) + 1, match))
 
 
-def both_ways(monkeypatch: pytest.MonkeyPatch, lines: bytes) -> object:
-    """What both ways find, which is the same: a summary, or what a RecordError says."""
-    found: list[object] = []
-    for native in (NATIVE, None):
-        monkeypatch.setattr(records, "native", native)
+def model_summary(lines: bytes) -> MatchSummary:
+    """Return the summary of one whole match, read event by event."""
+    found = list(read_records(lines.splitlines(keepends=True)))
+    if len(found) != 1 or found[0].end is None:
+        raise RecordError(f"it holds {len(found)} matches, not one that was played to its end")
+    first, second = (sum(ply.ms for ply in found[0].plies if ply.seat == seat) for seat in (1, 2))
+    return MatchSummary(found[0].start, found[0].end, (first, second))
+
+
+def model_line(line: bytes, link: bytes) -> tuple[bytes, bytes]:
+    """Return the line made again from its values alone, and its link, as the docstring of ggp.protocol.records says."""
+    fields = json.loads(line)
+    fields.pop("link")
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    link = sha256(link + canonical).digest()
+    return escaped_line(b'%b,"link":"%b"}' % (canonical[:-1], link.hex().encode())) + b"\n", link
+
+
+def summary_of(lines: bytes) -> MatchSummary | str:
+    """Return what read_summary and its model both find: a summary, or the text of a RecordError."""
+    found: list[MatchSummary | str] = []
+    for summarise in (read_summary, model_summary):
         try:
-            found.append(read_summary(lines))
+            found.append(summarise(lines))
         except RecordError as error:
             found.append(str(error))
     assert found[0] == found[1], lines
@@ -101,12 +121,12 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, lines: bytes) -> object:
 
 
 @pytest.mark.usefixtures("sha")
-def test_whole_records_say_the_same_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_records_have_the_summary_of_the_model() -> None:
     for seed in range(150):
-        assert isinstance(both_ways(monkeypatch, a_match(random.Random(seed))), records.MatchSummary)
+        assert isinstance(summary_of(a_match(random.Random(seed))), MatchSummary)
 
 
-def test_changed_records_say_the_same_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_records_are_read_as_by_the_model() -> None:
     """A byte changed, added or dropped, lines dropped, doubled, exchanged, or cut off; numbers that mean the same."""
     chance = random.Random(1)
     pieces = [
@@ -148,7 +168,7 @@ def test_changed_records_say_the_same_both_ways(monkeypatch: pytest.MonkeyPatch)
                 lines.replace(b"\n", b"\r\n"),
             ]
         )
-        whole += isinstance(both_ways(monkeypatch, changed), records.MatchSummary)
+        whole += isinstance(summary_of(changed), MatchSummary)
     assert 0 < whole < 300, "some changes, as of a last line feed, are none"
 
 
@@ -170,7 +190,7 @@ def test_a_plain_match_is_read_natively() -> None:
     lines = written(
         started(), *(MovePlayed(seq, "m", seq, seq % 2 + 1, "b", "D4", seq, 9) for seq in (1, 2, 3)), ended(4)
     )
-    found = records._plain_summary(lines, check_plies)
+    found = records._plain_summary(lines)
     assert found is not None and found == read_summary(lines) and found.ms == (2, 4)
 
 
@@ -185,19 +205,19 @@ def test_a_plain_match_is_read_natively() -> None:
         {"colour": ""},
     ],
 )
-def test_limits_are_those_of_the_reader(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]) -> None:
+def test_limits_are_those_of_the_reader(changes: dict[str, object]) -> None:
     values = {"seq": 1, "match": "m", "ply": 1, "seat": 1, "colour": "b", "move": "D4", "ms": 1, **changes}
     lines = written(started(), MovePlayed(**values), ended(2))  # type: ignore[arg-type]
-    assert isinstance(both_ways(monkeypatch, lines), records.MatchSummary)
+    assert isinstance(summary_of(lines), MatchSummary)
     for old, new in ((b'"seat":1', b'"seat":3'), (b'"ms":', b'"ms":9007199254740992'), (b'"ply":', b'"ply":0')):
-        assert isinstance(both_ways(monkeypatch, lines.replace(old, new)), str)
+        assert isinstance(summary_of(lines.replace(old, new)), str)
 
 
-def test_too_long_a_text_is_refused_though_its_chain_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_a_text_is_refused_though_its_chain_is_right() -> None:
     for changes in ({"move": "x" * 4097}, {"analysis": "x" * (256 * 1024 + 1)}, {"seat": 3}, {"ms": 2**53}):
         values = {"seq": 1, "match": "m", "ply": 1, "seat": 1, "colour": "b", "move": "D4", "ms": 1, **changes}
         lines = written(started(), MovePlayed(**values), ended(2))  # type: ignore[arg-type]
-        said = both_ways(monkeypatch, lines)
+        said = summary_of(lines)
         assert isinstance(said, str) and said.startswith("line 2: not a line of a record")
 
 
@@ -214,31 +234,17 @@ def test_the_native_check_refuses_what_is_no_place_or_no_link() -> None:
             check_plies(b"lines", begin, b'"m"', link)
 
 
-def test_where_it_was_not_compiled_python_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert NATIVE is not None
-    monkeypatch.delattr("ggp.protocol._chain")
-    monkeypatch.setitem(sys.modules, "ggp.protocol._chain", None)
-    assert records.load_native() is None
-
-
-def test_a_module_of_an_older_build_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("ggp.protocol._chain.make_line")
-    assert records.load_native() is None
-
-
 @pytest.mark.usefixtures("sha")
-def test_lines_are_made_alike_in_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[list[bytes]] = []
-    for native in (NATIVE, None):
-        monkeypatch.setattr(records, "native", native)
-        chance = random.Random(26)
-        made.append([a_match(chance, plain=number % 2 == 0) for number in range(200)])
-    assert made[0] == made[1]
+def test_lines_are_those_of_the_model() -> None:
+    chance = random.Random(26)
+    for number in range(200):
+        link = FIRST_LINK
+        for line in a_match(chance, plain=number % 2 == 0).splitlines(keepends=True):
+            modelled, link = model_line(line, link)
+            assert line == modelled
 
 
-@pytest.mark.parametrize("native", [NATIVE, None], ids=["native", "python"])
-def test_a_line_may_be_as_long_as_a_line_of_a_record(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "native", native)
+def test_a_line_may_be_as_long_as_a_line_of_a_record() -> None:
     empty = len(Chain().line(started(name=""))) - 1
     texts = 3  # of the two bots and the engine
     room, left = divmod(records.MAX_RECORD_LINE - empty, texts)

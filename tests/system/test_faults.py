@@ -14,7 +14,6 @@ from typing import NamedTuple
 import pytest
 from msgspec import structs
 
-from ggp.protocol.transports import pipe
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.bot_spec import BOTS, BotSpec
 from ggp.referee.match.engine import score_result
@@ -27,12 +26,6 @@ from tests.support.cli import PYTHON
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(params=["native", "python"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Questions are asked by the native call, and by Python alone."""
-    monkeypatch.setattr(pipe, "native_exchange", pipe.load_exchange() if request.param == "native" else None)
 
 
 class FaultCase(NamedTuple):
@@ -88,7 +81,6 @@ TABLE = [
 ]
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("row", TABLE, ids=[row.words for row in TABLE])
 def test_a_fault_loses_in_its_own_way(row: FaultCase) -> None:
     came = play(make_setup("yugo,size=4", f"chaos:{row.words},life=20,seed=5", time=row.time))
@@ -140,7 +132,6 @@ MOVES = (
 )
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("half", ["C", "C3", "C3\r", "C3\nand"])
 def test_half_an_answer_is_never_played(half: str) -> None:
     bot = script(MOVES.format(f"os.write(2, b'no memory'); os.write(1, b'= ' + {half.encode()!r}); os._exit(3)"))
@@ -151,7 +142,6 @@ def test_half_an_answer_is_never_played(half: str) -> None:
     assert "in the middle of an answer: '= C" in came.end().detail
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("answer", ["\tC3", " C3\t", "C3 \t", "\t\tC3\t\t", "\tC3\r"])
 def test_tabs_beside_a_move_are_forgiven_as_blanks_are(answer: str) -> None:
     bot = script(MOVES.format(f"os.write(1, b'=' + i.encode() + {answer.encode()!r} + b'\\n\\n')"))

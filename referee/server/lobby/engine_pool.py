@@ -20,8 +20,8 @@ from zmq.utils.monitor import recv_monitor_message
 from ggp.protocol.channel import Channel, Exchanged
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.grammar import MAX_ANSWER
+from ggp.protocol.transports._exchange import exchange as native_exchange
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.protocol.transports.pipe import native_exchange
 from ggp.protocol.transports.unix import CHUNK, SCHEME, path_of
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.match.bot_spec import BotSpec, LaunchError
@@ -221,7 +221,7 @@ class _EngineStream(EngineSession):
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> Exchanged | None:
         """See channel.Exchanged. It blocks for a moment at most: what comes later is read in the loop."""
         theirs = self._socket
-        if native_exchange is None or theirs is None:
+        if theirs is None:
             return None
         block, descriptor = self._link.may_block(), theirs.fileno()
         exchanged = native_exchange(descriptor, descriptor, -1, lines, number, min(seconds, _MOMENT) if block else 0.0)

@@ -16,7 +16,8 @@ from zmq.utils.monitor import recv_monitor_message
 
 from ggp.protocol.errors import AddressError
 from ggp.protocol.lobby_wire import FRAMES, MAX_FRAME
-from ggp.protocol.transports.descriptors import address_of, duplicate, received, resident_again, shut
+from ggp.protocol.transports._router import received
+from ggp.protocol.transports.descriptors import address_of, duplicate, resident_again, shut
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.server.lobby.auth import INSIDE, Admission
 from ggp.referee.server.lobby.limits import Arrivals

@@ -15,47 +15,30 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import zmq
+import zmq.backend.cython._zmq as pyzmq
 
 from ggp.protocol.errors import PeerTimeout
+from ggp.protocol.transports import _router
 
-_EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)  # enums are slow to combine
-_NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
+_NOW = int(zmq.NOBLOCK)  # enums are slow to combine
 TURN = 0.002  # seconds after which others in the loop have their turn, and
 BURST = 200  # messages that are read before others in the loop have their turn
 
 
-def load_router() -> ModuleType | None:
-    """The native calls for the messages of a ROUTER; None where they were not compiled, or find no libzmq."""
-    try:
-        import zmq.backend.cython._zmq as pyzmq
-
-        from ggp.protocol.transports import _router
-    except ImportError:
-        return None
-    return _router if _router.attach(str(pyzmq.__file__)) else None
-
-
-native_router: Any = None if os.environ.get("GGP_PURE_PYTHON") else load_router()  # tests compare both ways
-
-
-class RouterSource(NamedTuple):
-    """Whose connection a message came from: ZeroMQ's descriptor (-1: not known), the user of its key, its address."""
-
-    descriptor: int
-    user: str
-    address: str
+if not _router.attach(str(pyzmq.__file__)):
+    raise ImportError(f"{pyzmq.__file__} does not lead to libzmq: reinstall pyzmq")
 
 
 RoutedMessage = tuple[bytes, list[bytes], bool, tuple[int, str, str] | None]
-"""The route, the first frames behind it, whether more follow, and a RouterSource if the route was not known."""
+"""The route, the first frames after it, whether more follow, and its source if the route was not known: ZeroMQ's
+descriptor of the connection (-1: unknown), the user of its key, its address."""
 
 
 class RouterMessages:
-    """Whole messages of a ROUTER socket, read and sent without waiting, many in one native call where there is one."""
+    """Whole messages of a ROUTER socket, read and sent without waiting, many in one native call."""
 
     def __init__(self, socket: "zmq.Socket[bytes]") -> None:
         self._socket = socket
@@ -68,13 +51,10 @@ class RouterMessages:
     def receive(self, known: dict[bytes, Any], messages: int, frames: int) -> list[RoutedMessage]:
         """Some of the messages that have come, at most so many, with at most so many frames behind the route of each.
         One that has more frames, or comes from a route that is not `known`, is the last of them. Raises ZMQError."""
-        if native_router is None:
-            return self._receive_one(known, frames)
         try:
-            received: list[RoutedMessage] = native_router.receive(self._handle, known, messages, frames)
+            return _router.receive(self._handle, known, messages, frames)
         except OSError as error:
             raise zmq.ZMQError(error.errno) from None
-        return received
 
     def skip(self, frames: int) -> bool:
         """Drop so many frames of a message that has more of them; whether it has still more. Raises ZMQError."""
@@ -82,46 +62,7 @@ class RouterMessages:
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
         """Send messages of two frames. False: the connection is gone, or its queue is full."""
-        if native_router is not None:
-            return bool(native_router.send(self._handle, route, kind, payloads))
-        send = self._socket.send
-        try:
-            for payload in payloads:
-                send(route, _MORE)
-                send(kind, _MORE)
-                send(payload, _NOW)
-        except zmq.ZMQError:
-            return False
-        return True
-
-    def _receive_one(self, known: dict[bytes, Any], most: int) -> list[RoutedMessage]:
-        recv = self._socket.recv
-        try:
-            route = recv(_NOW)
-        except zmq.Again:
-            return []
-        frame = recv(_NOW, copy=False)
-        frames = [frame.bytes]
-        while frame.more and len(frames) < most:
-            frame = recv(_NOW, copy=False)
-            frames.append(frame.bytes)
-        return [(route, frames, frame.more, None if route in known else _source(frame))]
-
-
-def _source(frame: zmq.Frame) -> RouterSource:
-    try:
-        descriptor = int(frame.get(zmq.SRCFD))
-    except zmq.ZMQError:
-        descriptor = -1
-    return RouterSource(descriptor, _metadata(frame, "User-Id"), _metadata(frame, "Peer-Address"))
-
-
-def _metadata(frame: zmq.Frame, name: str) -> str:
-    """ "" where there is none."""
-    try:
-        return str(frame.get(name))
-    except zmq.ZMQError:
-        return ""
+        return _router.send(self._handle, route, kind, payloads)
 
 
 def new_context() -> "zmq.Context[zmq.Socket[bytes]]":
@@ -151,7 +92,7 @@ class Reading:
 
     def poll_again(self) -> None:
         """To be called after every write. Where nothing has come the next message is an edge again."""
-        if not self._due and self._loop is not None and self._readable():
+        if not self._due and self._loop is not None and _router.readable(self._handle):
             self._read_soon()
 
     def close(self) -> None:
@@ -159,11 +100,6 @@ class Reading:
         if self._loop is not None:
             self._loop.remove_reader(self._descriptor)
             self._loop = None
-
-    def _readable(self) -> bool:
-        if native_router is not None:
-            return bool(native_router.readable(self._handle))
-        return bool(int(self._socket.getsockopt(_EVENTS)) & _IN)
 
     def _read_soon(self) -> None:
         if self._loop is not None:

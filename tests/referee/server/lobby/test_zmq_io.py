@@ -17,13 +17,11 @@ import pytest
 import zmq
 
 from ggp.protocol.errors import PeerTimeout
-from ggp.referee.server.lobby import zmq_io
 from ggp.referee.server.lobby.zmq_io import (
     Inbox,
     Reading,
     RouterMessages,
     folder_of,
-    load_router,
     new_context,
     quiet_moment,
     socket_folder,
@@ -308,13 +306,6 @@ def test_the_bench_of_the_lobby_leaves_no_folder_behind(tmp_path: Path, monkeypa
 # -- the messages of a ROUTER -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["native", "python"])
-def messages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways to read and send."""
-    monkeypatch.setattr(zmq_io, "native_router", load_router() if request.param == "native" else None)
-    return str(request.param)
-
-
 @contextlib.contextmanager
 def connected() -> Iterator[tuple[RouterMessages, "zmq.Socket[bytes]", Callable[[], bool]]]:
     """A ROUTER's messages, a DEALER that has sent nothing yet, and whether something has come."""
@@ -339,11 +330,7 @@ def all_of(read: RouterMessages, known: dict[bytes, Any], count: int, came: Call
     return found
 
 
-def test_native_messages_were_compiled() -> None:
-    assert load_router() is not None
-
-
-def test_messages_are_read_in_order_and_the_first_with_its_source(messages: str) -> None:
+def test_messages_are_read_in_order_and_the_first_with_its_source() -> None:
     with connected() as (read, dealer, came):
         assert read.receive({}, 10, 3) == []
         for number in range(20):
@@ -357,7 +344,7 @@ def test_messages_are_read_in_order_and_the_first_with_its_source(messages: str)
         assert read.receive({route: 1}, 10, 3) == []
 
 
-def test_long_message_is_the_last_of_its_batch_and_can_be_skipped(messages: str) -> None:
+def test_long_message_is_the_last_of_its_batch_and_can_be_skipped() -> None:
     with connected() as (read, dealer, came):
         dealer.send_multipart([b"a"])
         dealer.send_multipart([b"x"] * 1000)
@@ -372,7 +359,7 @@ def test_long_message_is_the_last_of_its_batch_and_can_be_skipped(messages: str)
         assert all_of(read, known, 1, came) == [(route, [b"", b"b"], False, None)]
 
 
-def test_messages_are_sent_until_the_connection_ends(messages: str) -> None:
+def test_messages_are_sent_until_the_connection_ends() -> None:
     with connected() as (read, dealer, came):
         dealer.send_multipart([b"a"])
         assert came()
@@ -385,7 +372,7 @@ def test_messages_are_sent_until_the_connection_ends(messages: str) -> None:
             read.send(route, b"C", ["text"])  # type: ignore[list-item]
 
 
-def test_closed_socket_is_an_error(messages: str) -> None:
+def test_closed_socket_is_an_error() -> None:
     with connected() as (read, _, _):
         pass
     assert not read.send(b"\0gone", b"C", [b"name\n"])
