@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 import click
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.input_files import open_input
 from ggp.protocol.records import (
     MAX_RECORD_LINE,
@@ -46,7 +46,11 @@ def records_in(
                 if record.end is not None or unfinished:
                     yield record
                 else:
-                    skipped("; ".join([f"{clean(record.start.match)}: {len(record.plies)} plies and no end", *half]))
+                    skipped(
+                        "; ".join(
+                            [f"{replace_unprintable(record.start.match)}: {len(record.plies)} plies and no end", *half]
+                        )
+                    )
                     half.clear()
             for piece in half:
                 skipped(piece)
@@ -57,7 +61,7 @@ def records_in(
 
 
 def _not_whole(file: Path, reason: str) -> str:
-    return f"{file} is not a whole record: {clean(reason)}"
+    return f"{file} is not a whole record: {replace_unprintable(reason)}"
 
 
 def _open(file: Path) -> BinaryIO:

@@ -154,7 +154,7 @@ class TextTable:
 
     def add(self, *cells: object) -> None:
         """A row, as long as the heads."""
-        self.rows.append([clean(str(cell)) for cell in cells])
+        self.rows.append([escape_unprintable(str(cell)) for cell in cells])
 
 
 def show(sheet: TextTable, title: str = "") -> None:
@@ -162,7 +162,7 @@ def show(sheet: TextTable, title: str = "") -> None:
     if on_terminal():
         _show_framed(sheet, title)
     else:
-        say(*([clean(title)] if title else []), *table_lines(sheet))
+        say(*([escape_unprintable(title)] if title else []), *table_lines(sheet))
 
 
 def say(*lines: str) -> None:
@@ -255,7 +255,9 @@ class LiveLine:
 
     def update(self, parts: Sequence[LinePart]) -> None:
         """Show these."""
-        self._parts = [part._replace(text=encodable(clean(part.text), _encoding(sys.stderr))) for part in parts]
+        self._parts = [
+            part._replace(text=encodable(escape_unprintable(part.text), _encoding(sys.stderr))) for part in parts
+        ]
         if (line := self._line()) != self._drawn:
             self._draw(line)
 
@@ -276,8 +278,8 @@ class LiveLine:
         return "  ".join(f"{colour}{part.text}{plain}" if part.bar else part.text for part in shown)
 
 
-def clean(text: str) -> str:
-    """The text with what is not printable written out, as \\x1b."""
+def escape_unprintable(text: str) -> str:
+    """Return the text with each unprintable character written as its escape sequence, such as \\x1b."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -317,7 +319,7 @@ def _show_framed(sheet: TextTable, title: str) -> None:
         [tuple(map(spelled, group)) for group in sheet.spare],
     )
     console = rich_console()
-    table = Table(title=Text(clean(title)) if title else None, title_justify="left")
+    table = Table(title=Text(escape_unprintable(title)) if title else None, title_justify="left")
     widths, shown = _widths(sheet), list(sheet.heads)
     if sum(widths) + 3 * len(widths) + 1 > console.width:  # without a frame it needs a fifth less
         table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
@@ -445,12 +447,12 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "\n".join(map(clean, text.replace("\t", "    ").split("\n")))
+    return "\n".join(map(escape_unprintable, text.replace("\t", "    ").split("\n")))
 
 
 def quote(data: bytes) -> str:
     """Bytes as they passed, `\\n` and all others that do not print as escapes, between quotes."""
-    return f"'{clean(data.decode('utf-8', 'backslashreplace'))}'"
+    return f"'{escape_unprintable(data.decode('utf-8', 'backslashreplace'))}'"
 
 
 def wrapped(text: str, width: int) -> str:

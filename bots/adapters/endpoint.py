@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ggp.bots.adapters import load
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 
 MAX_BODY = 8 * 1024 * 1024  # bytes of an answer with all that is around it
 MAX_TOKENS = 10**9  # in one answer; who says more lies
@@ -222,7 +222,7 @@ class Endpoint:
 
     def _short(self, text: str) -> str:
         """The key goes first: half of one would stay."""
-        return clean(" ".join(self._without_key(text).split()))[:200]
+        return replace_unprintable(" ".join(self._without_key(text).split()))[:200]
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "(the key)") if self._key else text

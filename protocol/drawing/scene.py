@@ -118,22 +118,25 @@ def as_scene(fields: dict[str, Any]) -> Scene:
         raise _unreadable(error) from None
 
 
-def clean(text: str) -> str:
-    """Without what would move a terminal's cursor, turn the reading direction or not be XML."""
+def replace_unprintable(text: str) -> str:
+    """Return the text with U+FFFD for each unprintable character.
+
+    Such characters move a terminal's cursor, turn the reading direction or are not allowed in XML.
+    """
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
-def clean_lines(text: str) -> str:
-    """Return the text with each of its lines cleaned; tabs become blanks."""
-    return text if text.isprintable() else "\n".join(map(clean, text.expandtabs().split("\n")))
+def replace_unprintable_lines(text: str) -> str:
+    """Return the text with the unprintable characters of each line replaced; tabs become blanks."""
+    return text if text.isprintable() else "\n".join(map(replace_unprintable, text.expandtabs().split("\n")))
 
 
 def sentence(scene: Scene) -> str:
     """Whose turn it is, or how it ended; empty if the scene does not say."""
     if scene.phase == "over":
-        return f"Game over: {clean(scene.result)}"
+        return f"Game over: {replace_unprintable(scene.result)}"
     what = {"play": "to move", "agree": "to name the dead stones", "bid": "to bid", "choose": "to choose a side"}
     if scene.to_play == "none" or scene.phase not in what:
         return ""
@@ -155,11 +158,11 @@ def _checked(scene: Scene) -> Scene:
     ]
     for where, at in used:
         if at not in names:
-            raise DrawingError(f"no scene: {where} names {clean(at)}, which is no cell")
+            raise DrawingError(f"no scene: {where} names {replace_unprintable(at)}, which is no cell")
     return scene
 
 
 def _unreadable(error: Exception) -> DrawingError:
     if isinstance(error, DrawingError):
         return error
-    return DrawingError(f"no scene: {clean(in_words(error))[:200]}")
+    return DrawingError(f"no scene: {replace_unprintable(in_words(error))[:200]}")

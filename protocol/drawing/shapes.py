@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 from math import cos, hypot, pi, sin
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 
 Point = tuple[float, float]
 
@@ -44,7 +44,7 @@ def element(name: str, content: str | None = None, /, **attributes: str | float)
 
 def written(text: str) -> str:
     """Text as markup."""
-    return escape(clean(text), quote=True)
+    return escape(replace_unprintable(text), quote=True)
 
 
 def number(value: float) -> str:

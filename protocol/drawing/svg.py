@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from ggp.protocol.drawing import shapes
-from ggp.protocol.drawing.scene import Cell, Scene, clean, sentence
+from ggp.protocol.drawing.scene import Cell, Scene, replace_unprintable, sentence
 from ggp.protocol.drawing.shapes import BOARD, GRID, INK, ON, PAGE, SHADE, element, moved, number, text, written
 
 UNIT = 40  # pixels of a distance, of a big picture less
@@ -72,7 +72,7 @@ def description(scene: Scene) -> str:
         kinds["last ply"] = scene.last
     parts = [f"{what.capitalize()}: {' '.join(cells)}." for what, cells in kinds.items()]
     parts += [f"{token.text}." for token in scene.tokens]
-    return clean(" ".join([*parts, sentence(scene)]).strip() or "An empty board.")
+    return replace_unprintable(" ".join([*parts, sentence(scene)]).strip() or "An empty board.")
 
 
 def _box(scene: Scene) -> tuple[float, float, float, float]:
@@ -163,7 +163,7 @@ def _names(scene: Scene) -> Iterator[str]:
 
 def _caption_lines(scene: Scene, letters: int) -> list[str]:
     """The side to act and the tokens beside the board, in lines of at most this many letters."""
-    lines = [sentence(scene), *(clean(token.text) for token in scene.tokens), "; ".join(_signs(scene))]
+    lines = [sentence(scene), *(replace_unprintable(token.text) for token in scene.tokens), "; ".join(_signs(scene))]
     return [part for line in lines for part in wrap(line, letters)]
 
 

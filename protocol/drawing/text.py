@@ -11,7 +11,7 @@ from math import sqrt
 from textwrap import wrap
 from unicodedata import combining, east_asian_width
 
-from ggp.protocol.drawing.scene import Cell, Label, Piece, Scene, clean, sentence
+from ggp.protocol.drawing.scene import Cell, Label, Piece, Scene, replace_unprintable, sentence
 
 WIDTH = 100  # columns of a terminal; a wider board comes in parts, from left to right
 GLYPHS = {
@@ -60,12 +60,17 @@ def describe(scene: Scene, width: int = WIDTH) -> list[str]:
     for piece in scene.pieces:
         owner = held.get(piece.at, piece.colour)
         under = "" if owner == piece.colour else f" that {owner} controls"
-        stands[sign(piece, held)] = f"{piece.colour} {clean(piece.kind)}{under}"
+        stands[sign(piece, held)] = f"{piece.colour} {replace_unprintable(piece.kind)}{under}"
     taken = {piece.at for piece in scene.pieces}
     empty = {MARKS[entry.colour]: f"{entry.colour} controls" for entry in scene.control if entry.at not in taken}
     signs = [f"{sign} {word}" for part in (stands, empty) for sign, word in sorted(part.items(), key=lambda at: at[1])]
     legend = ", ".join(sign.replace(" ", FIXED) for sign in signs)
-    lines = [legend, *(clean(token.text) for token in scene.tokens), *_how_to_name(scene), sentence(scene)]
+    lines = [
+        legend,
+        *(replace_unprintable(token.text) for token in scene.tokens),
+        *_how_to_name(scene),
+        sentence(scene),
+    ]
     return [part.replace(FIXED, " ") for line in lines for part in wrap(line, width)]
 
 
@@ -99,7 +104,7 @@ def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str
         rows[y][column - 1] = " " if (y, column - 2) in opens else "("
         rows[y][column + 1] = " " if (y, column + 2) in opens else ")"
     for label in labels:
-        column, text = round(2 * label.x), clean(label.text)
+        column, text = round(2 * label.x), replace_unprintable(label.text)
         if column < first.get(label.y, column):  # what stands left of a row leans on it
             column -= len(text) - 1
         rows[label.y].update(enumerate(text, column))

@@ -24,7 +24,7 @@ from ggp.referee.match.process import Peer, Process, Remote
 from ggp.referee.match.sandbox.levels import DEFAULT, NONE, Level, Sandbox
 from ggp.referee.match.sandbox.machine import check_level
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.terminal import ShowProgress, clean, progress_bar, rich_console
+from ggp.referee.terminal import ShowProgress, escape_unprintable, progress_bar, rich_console
 from ggp.referee.tools.check.run import Wanted, run_trial
 from ggp.referee.tools.check.trial import CheckContext, StepResult
 
@@ -157,7 +157,7 @@ def _trial(
 
 
 def _tell(text: str) -> None:
-    click.echo("\n".join(clean(line) for line in f"ggp check: {text}".split("\n")), err=True)
+    click.echo("\n".join(escape_unprintable(line) for line in f"ggp check: {text}".split("\n")), err=True)
 
 
 def fails_inside_alone(inside: list[StepResult], outside: list[StepResult]) -> list[StepResult]:

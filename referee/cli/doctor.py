@@ -11,7 +11,7 @@ from ggp.protocol.printed import json_text
 from ggp.referee.command_line import HELP, run_command
 from ggp.referee.match.sandbox.levels import PROPERTIES
 from ggp.referee.match.sandbox.machine import Machine, this_machine
-from ggp.referee.terminal import clean, say
+from ggp.referee.terminal import escape_unprintable, say
 from ggp.referee.tools.doctor import Condition, conditions, packages, programs
 
 NAME = "ggp doctor"
@@ -42,9 +42,9 @@ def doctor(as_object: bool, quiet: bool) -> int:
     if as_object:
         say(json_text(_as_json(machine, found)))
     elif quiet:
-        say(*(clean(line) for line in [*_not_kept(machine), *_problems(found)]))
+        say(*(escape_unprintable(line) for line in [*_not_kept(machine), *_problems(found)]))
     else:
-        say(*(clean(line) for line in _page(machine, found)))
+        say(*(escape_unprintable(line) for line in _page(machine, found)))
     return 1 if wrong else 0
 
 

@@ -12,7 +12,7 @@ from ggp.protocol.transports.keys import new_pair, read_public, write_pair
 from ggp.referee.command_line import BAD_USAGE, HELP, run_command
 from ggp.referee.server.lobby import keys as granting
 from ggp.referee.server.lobby.keys import Book, KeyEntry, change, now, read
-from ggp.referee.terminal import TextTable, clean, say, show
+from ggp.referee.terminal import TextTable, escape_unprintable, say, show
 
 REGISTRY = "keys.json"
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
@@ -96,7 +96,7 @@ def list_keys(registry: Path, as_json: bool) -> int:
     show(sheet)
     for owner, limits in sorted(book.limits.items()):
         words = " ".join(f"{name}={value}" for name, value in msgspec.to_builtins(limits).items())
-        say(clean(f"limits of {owner}: {words}"))
+        say(escape_unprintable(f"limits of {owner}: {words}"))
     return 0
 
 

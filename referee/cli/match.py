@@ -59,7 +59,7 @@ from ggp.referee.match.sandbox.machine import check_level
 from ggp.referee.match.series import SeriesConfig, prepare
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
-from ggp.referee.terminal import LiveLine, can_redraw, clean
+from ggp.referee.terminal import LiveLine, can_redraw, escape_unprintable
 
 _DEATHS = 3  # times in a row that workers may die without a match in between
 _MOST_BOTS = 100
@@ -300,8 +300,8 @@ def _check_shown(what: str, bots: Sequence[BotSpec], adjudicator: str | None) ->
     names = ["engine", *(bot.name for bot in bots), *([JUDGE] if adjudicator else [])]
     if what not in ("", PLIES, ALL, *names):
         raise click.UsageError(
-            f"--verbose={clean(what[:80])}: nothing here has this name: write {PLIES}, {ALL}, {', '.join(names[:-1])} "
-            f"or {names[-1]}"
+            f"--verbose={escape_unprintable(what[:80])}: nothing here has this name: "
+            f"write {PLIES}, {ALL}, {', '.join(names[:-1])} or {names[-1]}"
         )
 
 
@@ -566,12 +566,16 @@ class _Seen:
             self._next = done - done % self._interval + self._interval
             lines = [] if len(report.runs) > 1 else effect_of_match(report)
             lines.append(", ".join(self._pace(done, report)))
-            self._say(*map(clean, [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]))
+            self._say(
+                *map(
+                    escape_unprintable, [f"after {done} games: {status_line(report)}", *(f"  {line}" for line in lines)]
+                )
+            )
 
     def _show_notices(self, notices: Sequence[str]) -> None:
         """Say at once, above the live line, why a bot gives no valid answer: its time may be a minute."""
         for text in notices[self._noticed :]:
-            lines = [clean(line) for line in f"ggp match: {text}".split("\n")]
+            lines = [escape_unprintable(line) for line in f"ggp match: {text}".split("\n")]
             if not self._quiet:
                 self._say(*lines)
         self._noticed = len(notices)

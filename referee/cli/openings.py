@@ -22,7 +22,7 @@ from ggp.referee.match.options import NumberRange
 from ggp.referee.match.outcome import CannotStart
 from ggp.referee.match.series import PrepareError, ask
 from ggp.referee.match.setting import Setting, Timeouts
-from ggp.referee.terminal import clean, duration, progress_bar
+from ggp.referee.terminal import duration, escape_unprintable, progress_bar
 
 NAME = "ggp openings"
 EVERY = 60.0  # seconds between lines where there is no terminal
@@ -152,7 +152,7 @@ def _write(plan: DrawPlan, game: str, found: OpeningSelection, output: Path | No
         f"# {game}: {plan.plies} plies, sides within {100 * plan.within:g} % by {plan.bot.command}, seed {plan.seed}",
         *(f"{' '.join(one.moves)}  # {100 * (one.chance or 0):.1f} %" for one in found.kept),
     ]
-    text = "".join(f"{clean(line)}\n" for line in lines)
+    text = "".join(f"{escape_unprintable(line)}\n" for line in lines)
     if output is not None:
         try:
             replace_file(output, text.encode())

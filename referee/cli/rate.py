@@ -18,7 +18,7 @@ from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.results import LONGEST_NAME, Line, PairedResults, Results, ResultsError, read_results
 from ggp.referee.ratings.scale import after_stop, effect_lines, groups_line, half, zero, zero_line
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, effect, judge
-from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, wrapped
+from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, wrapped
 from ggp.referee.tools.archive.places import is_ladder
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _check_anchors(anchors: Iterable[str], results: Results) -> None:
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return clean(", ".join(names[:_NAMED]) + more)
+    return escape_unprintable(", ".join(names[:_NAMED]) + more)
 
 
 def _show_logistic(results: PairedResults, as_object: bool) -> int:
@@ -135,9 +135,9 @@ def _show_logistic(results: PairedResults, as_object: bool) -> int:
         said = {"model": LOGISTIC, "bots": [one, other], "wins": wins, "draws": ties, "losses": losses}
         click.echo(json_text({**said, "penta": counts if by_pairs else None, **asdict(found), **_repeats(results)}))
         return 0
-    say(clean(f"{one} {wins + ties / 2:g} - {losses + ties / 2:g} {other}"), *effect_lines(found, 1, 8))
+    say(escape_unprintable(f"{one} {wins + ties / 2:g} - {losses + ties / 2:g} {other}"), *effect_lines(found, 1, 8))
     unit = "pairs" if by_pairs else "games"
-    say(clean(f"model {LOGISTIC}, of {one}, by {sum(counts)} {unit}; the other Elo: --model davidson"))
+    say(escape_unprintable(f"model {LOGISTIC}, of {one}, by {sum(counts)} {unit}; the other Elo: --model davidson"))
     say(*_repeat_lines(results))
     return 0
 
@@ -178,7 +178,9 @@ def _say_what_is_left_out(command: str, results: Results) -> None:
             f"{command}: {what} changed since the record was written: left out; `ggp verify` names them", err=True
         )
     for name, labels in results.several.items():
-        click.echo(f"{command}: {clean(name)} is {len(labels)} bots, listed apart: {_listed(labels)}", err=True)
+        click.echo(
+            f"{command}: {escape_unprintable(name)} is {len(labels)} bots, listed apart: {_listed(labels)}", err=True
+        )
 
 
 def _read(name: str, results: Results, pool: str | None) -> None:
@@ -266,7 +268,7 @@ def show_ratings(ratings: "Ratings", prior: str, results: Results) -> None:
     show(sheet)
     columns = screen_columns() or sys.maxsize
     notes = [*_notes(ratings, prior, results), *_repeat_lines(results)]
-    say(*(wrapped(clean(text), columns) for text in notes))
+    say(*(wrapped(escape_unprintable(text), columns) for text in notes))
 
 
 def groups_of(standings: Iterable["Standing"]) -> list[list[str]]:

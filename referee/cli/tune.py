@@ -27,7 +27,7 @@ from ggp.referee.ladder.tune import TUNE_HEADS, TuneState, filled, state_of
 from ggp.referee.match.pool import WorkersLost
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Verdict
-from ggp.referee.terminal import TextTable, clean, say, show
+from ggp.referee.terminal import TextTable, escape_unprintable, say, show
 
 NAME = "ggp tune"
 _REPEATS = "the bot does not randomise, so they tell nothing new; write openings = 4 into [pool]"
@@ -153,13 +153,18 @@ def _show(result: TuneResult, progress: Progress, quiet: bool) -> None:
     if not quiet:
         for place, one in enumerate(state.plan.parameters):
             say("", *plot_lines(one.name, [(done, values[place]) for done, values in state.history]))
-    say("", "still moving: the values are not tuned yet" if state.moving else f"tuned: {clean(result.command)}")
+    say(
+        "",
+        "still moving: the values are not tuned yet"
+        if state.moving
+        else f"tuned: {escape_unprintable(result.command)}",
+    )
     if result.repeated:
         say(f"{result.repeated} of {result.games} games repeat others: {_REPEATS}")
     if result.verdict:
         say(f"against the start: {in_words(result.verdict)}")
     for (who, what), number in sorted(progress.faults.items()):
-        say(f"faults of this run: {clean(who)} {what} {number:,}")
+        say(f"faults of this run: {escape_unprintable(who)} {what} {number:,}")
 
 
 def plot_lines(name: str, points: Sequence[tuple[int, float]]) -> list[str]:

@@ -34,7 +34,7 @@ from ggp.referee.ladder.views import add_game, game_sheet, say_pools, show_each
 from ggp.referee.ratings.scale import MEANS, effect_lines, half
 from ggp.referee.ratings.sequential import ObservedPairs
 from ggp.referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
-from ggp.referee.terminal import TextTable, clean, say, show
+from ggp.referee.terminal import TextTable, escape_unprintable, say, show
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -164,13 +164,13 @@ def _show_versions(pools: list[PoolSummary], name: str) -> None:
     for pool in pools:
         if pool.standings.fit is not None and pool.standings.versions(name):
             prefix = f"{pool.pool.name}: " if len(pools) > 1 else ""
-            say(clean(prefix + pool.standings.zero(here=False)))
+            say(escape_unprintable(prefix + pool.standings.zero(here=False)))
 
 
 def _show_bot(found: BotDetails, most: int) -> None:
     pool, bot, recent, fault = found
     total = bot.score
-    say(clean(f"{bot.seat.label} in {title_of(pool.pool)}"))
+    say(escape_unprintable(f"{bot.seat.label} in {title_of(pool.pool)}"))
     if not recent.games:
         say("no game was finished yet")
         return
@@ -190,7 +190,7 @@ def _show_bot(found: BotDetails, most: int) -> None:
         lines.append(f"time          about {recent.ms_per_ply:.2f} ms a ply{share}")
     if recent.own:
         lines.append(f"its own       {recent.own}")
-    say(*map(clean, lines + _fault_lines(fault)))
+    say(*map(escape_unprintable, lines + _fault_lines(fault)))
     if recent.games == most:
         say(f"colours, ends and time are of the newest {most} games: --games looks at more")
     heads = ("opponent", "points", "games", "score", "+", "=", "-", "forfeits")
@@ -376,9 +376,9 @@ def pair_json(duel: Duel) -> dict[str, Any]:
 
 def _show_pair(duel: Duel) -> None:
     score, name, other = duel.score, duel.one.label, duel.other.label
-    say(clean(title_of(duel.pool)))
+    say(escape_unprintable(title_of(duel.pool)))
     if not score.games:
-        say(clean(f"{name} and {other} have no game that counts"))
+        say(escape_unprintable(f"{name} and {other} have no game that counts"))
         return
     second = score.games - duel.first.games
     lines = [
@@ -389,7 +389,7 @@ def _show_pair(duel: Duel) -> None:
         f"forfeits     {score.forfeits} of {name}, {score.gifts} of {other}; {score.void} void",
         "pairs        " + ", ".join(f"{mean} {count}" for mean, count in zip(MEANS, duel.penta, strict=True)),
     ]
-    say(*map(clean, [*lines, *_judgement(duel)]))
+    say(*map(escape_unprintable, [*lines, *_judgement(duel)]))
     sheet = game_sheet()
     for row in duel.last:
         add_game(sheet, row)

@@ -6,7 +6,7 @@ from ggp.protocol.printed import json_text
 from ggp.referee.command_line import HELP
 from ggp.referee.ladder import source
 from ggp.referee.ladder.source import check_bots, open_ladder, split
-from ggp.referee.terminal import clean, progress_bar, say
+from ggp.referee.terminal import escape_unprintable, progress_bar, say
 
 _MOST = 100  # lines that are shown
 
@@ -31,7 +31,7 @@ def check(words: tuple[str, ...], repair: bool, quiet: bool, as_object: bool) ->
         said = {"games": found.matches, "differences": found.lines, "repaired": len(found.lines) - left}
         say(json_text(said))
         return 1 if left else 0
-    say(*(clean(line) for line in found.lines[:_MOST]))
+    say(*(escape_unprintable(line) for line in found.lines[:_MOST]))
     if (more := len(found.lines) - _MOST) > 0:
         say(f"… and {more} more (--json lists all)")
     if found.lines or not quiet:
@@ -66,5 +66,9 @@ def readmit(words: tuple[str, ...], quiet: bool) -> int:
         check_bots([seat for pool in store.pools() for seat in store.seats(pool.id)], name)
         lifted = store.readmit(name)
     if not quiet:
-        say(clean(f"{name} is paired again from the next batch on" if lifted else f"{name} was not suspended"))
+        say(
+            escape_unprintable(
+                f"{name} is paired again from the next batch on" if lifted else f"{name} was not suspended"
+            )
+        )
     return 0

@@ -14,7 +14,7 @@ from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.referee.ladder.progress import Progress
 from ggp.referee.ladder.standings import StandingLine
 from ggp.referee.ladder.tune import TUNE_HEADS, TuneState
@@ -237,7 +237,7 @@ def shares(wanted: list[int], room: int) -> list[int]:
 
 def shown(text: str) -> str:
     """A text from outside without what would move the cursor, turn the line around or hide its width."""
-    return clean(text[:_LONGEST]).translate(_SELECTORS)
+    return replace_unprintable(text[:_LONGEST]).translate(_SELECTORS)
 
 
 def number(value: float) -> str:

@@ -48,7 +48,7 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.ratings.scale import expected_share, zero
 from ggp.referee.ratings.sprt import Hypotheses, Verdict
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -297,7 +297,9 @@ def read_one(lines: bytes, key: str) -> Record:
     try:
         (record,) = read_records(lines.splitlines(keepends=True))
     except ValueError as error:  # RecordError, or another number of matches
-        raise Trouble(f"the record of {clean(key)} is not whole: {clean(str(error))}") from None
+        raise Trouble(
+            f"the record of {escape_unprintable(key)} is not whole: {escape_unprintable(str(error))}"
+        ) from None
     return record
 
 

@@ -15,7 +15,7 @@ from ggp.protocol.errors import Problem, in_words
 from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_passwords
 from ggp.protocol.safe_files import without_mark
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -117,7 +117,7 @@ class ConfigError(Problem, ValueError):
     def __init__(self, file: str, key: str, problem: str) -> None:
         self.key = key
         text = without_passwords(": ".join(part for part in (file, key, problem) if part))
-        super().__init__(clean(text))
+        super().__init__(escape_unprintable(text))
 
 
 class NoToml(ConfigError):

@@ -40,7 +40,7 @@ from ggp.referee.ladder.store.model import PAIR_POINTS, RESULTS, GameRow, PoolEn
 from ggp.referee.match.outcome import Termination
 from ggp.referee.match.score_table import score_lines
 from ggp.referee.ratings.scale import half
-from ggp.referee.terminal import TextTable, clean, say, screen_columns, show, width
+from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, width
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -67,7 +67,7 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
         return 0
     show_each(found, show_standings)
     if runs:
-        say(clean(f"the ladder runs: {runs}"))
+        say(escape_unprintable(f"the ladder runs: {runs}"))
     return 0
 
 
@@ -90,7 +90,10 @@ def show_each(found: Sequence[T], show_one: Callable[[T], None]) -> None:
 def show_standings(found: Standings) -> None:
     if found.fit is None:
         names = ", ".join(seat.label for seat in found.seats if seat.active)
-        say(clean(title_of(found.pool)), clean(f"no game counts yet; entered: {names or 'no bot'}"))
+        say(
+            escape_unprintable(title_of(found.pool)),
+            escape_unprintable(f"no game counts yet; entered: {names or 'no bot'}"),
+        )
         return
     forfeited = ["forfeits"] if any(place.score.forfeits for place in found.places) else []
     noted = ["note"] if any(place.note for place in found.places) else []
@@ -105,7 +108,7 @@ def show_standings(found: Standings) -> None:
             *([place.note] if noted else []),
         )
     show(sheet, title_of(found.pool))
-    say(*map(clean, _remarks(found, found.fit)))
+    say(*map(escape_unprintable, _remarks(found, found.fit)))
 
 
 def _next(place: RankedPlace) -> tuple[str, str, str]:
@@ -191,7 +194,7 @@ def crosstable_json(table: Crosstable) -> dict[str, Any]:
 def _show_crosstable(table: Crosstable) -> None:
     """One column a bot, named by its rank; on a terminal as many as there is room for."""
     if not table.cells:
-        say(clean(title_of(table.pool)), "no game was finished yet")
+        say(escape_unprintable(title_of(table.pool)), "no game was finished yet")
         return
     columns = [[_cell(table, bot, other) for bot in table.bots] for other in table.bots]
     points = _points(table)
@@ -401,7 +404,7 @@ def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
     if as_object:
         say(json_text(game_json(record)))
         return 0
-    say(*map(clean, [*_facts(record), *diagnostics(record.end), *_next_game(key, ladder)]))
+    say(*map(escape_unprintable, [*_facts(record), *diagnostics(record.end), *_next_game(key, ladder)]))
     return 0
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from ggp.protocol.records import Event, MatchStarted, MovePlayed
 from ggp.protocol.standard_streams import write_stderr
-from ggp.referee.terminal import clean, screen_columns
+from ggp.referee.terminal import escape_unprintable, screen_columns
 
 _SCORES = ("score", "score_lead", "scoreLead", "lead")
 _PLAYOUTS = ("visits", "playouts", "nodes")
@@ -62,7 +62,7 @@ def analysis_line(analysis: str, room: int) -> str:
         *([f"{said.playouts} playouts"] if said.playouts is not None else []),
         *([f"pv {' '.join(said.pv)}"] if said.pv else []),
     ]
-    return cut(clean(", ".join(words)), room)
+    return cut(escape_unprintable(", ".join(words)), room)
 
 
 def analysis_lines(analysis: str, width: int) -> list[str]:
@@ -75,11 +75,11 @@ def analysis_lines(analysis: str, width: int) -> list[str]:
     except (msgspec.DecodeError, RecursionError):
         said = analysis
     if not isinstance(said, dict):
-        return textwrap.wrap(clean(str(said)), width)[:_MOST_LINES]
+        return textwrap.wrap(escape_unprintable(str(said)), width)[:_MOST_LINES]
     lines = list[str]()
     for name, value in [*said.items()][:_MOST_LINES]:
         head, text = _in_words(name, value)
-        lines += textwrap.wrap(clean(f"{head}: {text}"), width, subsequent_indent="  ")[:_MOST_WRAPPED]
+        lines += textwrap.wrap(escape_unprintable(f"{head}: {text}"), width, subsequent_indent="  ")[:_MOST_WRAPPED]
     return lines
 
 
@@ -109,7 +109,7 @@ def _plain(value: Any) -> str:
 
 def line_of(ply: MovePlayed) -> str:
     """`17 black D5  0.412 s`."""
-    return clean(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+    return escape_unprintable(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
 
 
 def show_plies() -> Callable[[Event], None]:
@@ -123,7 +123,7 @@ def show_plies() -> Callable[[Event], None]:
         elif isinstance(event, MovePlayed):
             who = names[event.seat - 1] if event.seat else ""
             left = "" if event.left is None else f", {event.left / 1000:.3f} s left"
-            head = clean(f"{event.match} ply {line_of(event)}{left}, {who}")
+            head = escape_unprintable(f"{event.match} ply {line_of(event)}{left}, {who}")
             said = analysis_line(event.analysis, max(_columns() - len(head) - 2, _LEAST))
             write_stderr(f"{head}{f'  {said}' if said else ''}\n")
 

@@ -50,7 +50,7 @@ from ggp.referee.match.record_file import Recorder
 from ggp.referee.match.score_table import score_lines
 from ggp.referee.match.series import GameResult
 from ggp.referee.match.setting import Setting, Timeouts
-from ggp.referee.terminal import can_redraw, clean, on_terminal, screen_columns, visible
+from ggp.referee.terminal import can_redraw, escape_unprintable, on_terminal, screen_columns, visible
 
 # -- the terminal: output, and input lines from a terminal or a pipe -------------------------------------------------
 
@@ -253,7 +253,7 @@ Ctrl-C drops the match.
 
 def help_text(legal: Sequence[str]) -> str:
     """Return what can be typed, with the first of these legal moves as the example."""
-    return HELP.format(example=f", as in {clean(legal[0])}" if legal else "")
+    return HELP.format(example=f", as in {escape_unprintable(legal[0])}" if legal else "")
 
 
 _HINTS = {
@@ -310,7 +310,9 @@ class HumanPlayer(Player):
         """The human is asked; the clock of the other side runs."""
         asked = f"{self._other.name} asks {self.name} to take back {', '.join(move for _, move in plies)}"
         try:
-            said = self._terminal.read(f"{clean(asked)}: agree? (yes or no)> ", ["yes", "no"], None, lambda: "")
+            said = self._terminal.read(
+                f"{escape_unprintable(asked)}: agree? (yes or no)> ", ["yes", "no"], None, lambda: ""
+            )
         except HumanLeft:
             said = "no"
         return "" if said.lower() in ("y", "yes") else f"{self.name} does not agree"
@@ -364,7 +366,7 @@ class HumanPlayer(Player):
         phase = phase or _phase(legal)
         if phase == "play" and legal and not self._example_shown:
             self._example_shown = True
-            terminal.show(f"Type a move, as in {clean(legal[0])}")
+            terminal.show(f"Type a move, as in {escape_unprintable(legal[0])}")
         if hint := _HINTS.get(phase):
             terminal.show(hint + (f"; `agree` to {proposed}" if proposed else ""))
         words = [*legal[:_MOST], *_SHORT.get(phase, {}), *(["agree"] if proposed else []), "resign", *_QUESTIONS]
@@ -389,11 +391,11 @@ class HumanPlayer(Player):
                 reason = await engine.why_illegal(move)
                 if not reason:
                     return move
-                terminal.show(f"illegal move: {clean(reason)}")
+                terminal.show(f"illegal move: {escape_unprintable(reason)}")
 
     def _tell_news(self) -> None:
         for who, move in self._news:
-            self._terminal.show(f"{who} played {clean(move)}")
+            self._terminal.show(f"{who} played {escape_unprintable(move)}")
         self._news.clear()
 
     async def _answer(self, words: list[str], engine: Engine, legal: list[str], colour: str, phase: str) -> None:
@@ -403,21 +405,21 @@ class HumanPlayer(Player):
             case ["board"]:
                 await self._show(engine)
             case ["moves"]:
-                show(clean(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
+                show(escape_unprintable(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
             case ["score"]:
                 said = (await engine.final())[1]
                 width = screen_columns() or text.WIDTH
                 show("\n".join(score_lines(said, width)) if said else "the engine gives no score")
             case ["why", move]:
                 reason = await engine.why_illegal(move)
-                show(clean(f"{move} is illegal: {reason}" if reason else f"{move} is legal"))
+                show(escape_unprintable(f"{move} is illegal: {reason}" if reason else f"{move} is legal"))
             case ["why"]:
-                show(f"write :why MOVE, as in :why {clean(legal[0])}" if legal else "write :why MOVE")
+                show(f"write :why MOVE, as in :why {escape_unprintable(legal[0])}" if legal else "write :why MOVE")
             case ["rules"]:
                 show(visible((await engine.rules(self._setting.game)).text) or "the engine gives no rules")
             case ["hint"]:
                 show(_HINTS.get(phase, "Play one of these"))
-                show(clean(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
+                show(escape_unprintable(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
             case ["hint", bot, *time] if len(time) <= 1:
                 await self._hint(bot, "".join(time), engine, colour, phase)
             case ["undo", *count] if len(count) <= 1:
@@ -435,14 +437,14 @@ class HumanPlayer(Player):
             status = Status(phase, colour, self._seat, len(plies))
             advice = await self._adviser.ask(bot, replace(self._setting, control=control), plies, status)
         except (WordError, LaunchError, CannotStart, BotFault, ValueError) as error:
-            self._terminal.show(clean(f"{word}: {error}"))
+            self._terminal.show(escape_unprintable(f"{word}: {error}"))
             return
         self._hints.append(f"asked {bot.name} for a hint at ply {len(plies) + 1}")
         reason = "" if advice.move.lower() == "resign" else await engine.why_illegal(advice.move)
         said = analysis_line(advice.analysis, _HINT_WIDTH)
         words = [f"{bot.name}: {advice.move or 'it does not say which stones are dead'}"]
         words += [f"illegal: {reason}"] if reason else [f"{advice.seconds:.1f} s", *([said] if said else [])]
-        self._terminal.show(clean(", ".join(words)))
+        self._terminal.show(escape_unprintable(", ".join(words)))
 
     async def _undo(self, count: str, engine: Engine) -> None:
         """Raises PliesTakenBack if the opponent agrees."""
@@ -456,7 +458,7 @@ class HumanPlayer(Player):
             most = len(plies) - self._opening
             self._terminal.show(f"write :undo PLIES, from 1 to {most}" if most else "there is no ply to take back")
         elif reason := await self._other.agree_to_undo(plies[-number:]):
-            self._terminal.show(clean(f"not taken back: {reason}"))
+            self._terminal.show(escape_unprintable(f"not taken back: {reason}"))
         else:
             raise PliesTakenBack(number)
 
@@ -596,11 +598,11 @@ def announce(event: Event) -> str:
         options = "".join(f" {name}={value}" for name, value in event.options.items())
         first, second = (bot.name for bot in event.bots)
         if event.continues:
-            return clean(f"{event.match} continues {event.continues}")
-        return clean(f"{event.game}{options}: {first} (seat 1) - {second} (seat 2), time {event.time}")
+            return escape_unprintable(f"{event.match} continues {event.continues}")
+        return escape_unprintable(f"{event.game}{options}: {first} (seat 1) - {second} (seat 2), time {event.time}")
     if isinstance(event, MatchEnded) and event.termination == Termination.TAKEN_BACK:
-        return clean(event.detail)
+        return escape_unprintable(event.detail)
     if isinstance(event, MatchEnded):
         detail = f": {event.detail}" if event.detail else ""
-        return clean(f"Result: {event.result or 'void'}, {event.termination}{detail}")
+        return escape_unprintable(f"Result: {event.result or 'void'}, {event.termination}{detail}")
     return ""

@@ -18,7 +18,7 @@ from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.scale import MEANS, effect_lines, groups_line, half, in_elo, zero_line
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Effect, Verdict, effect
-from ggp.referee.terminal import LinePart, TextTable, bar_part, clean, say, show, span
+from ggp.referee.terminal import LinePart, TextTable, bar_part, escape_unprintable, say, show, span
 
 if TYPE_CHECKING:
     from ggp.referee.ratings.ratings import Standing
@@ -311,7 +311,7 @@ def print_report(report: SeriesReport, record: str) -> None:
         _show_standings(report, title)
     else:
         _show_two(report, title)
-    say(*map(clean, _closing_lines(report, record)))
+    say(*map(escape_unprintable, _closing_lines(report, record)))
 
 
 def _show_two(report: SeriesReport, title: str) -> None:
@@ -319,7 +319,7 @@ def _show_two(report: SeriesReport, title: str) -> None:
     for bot in bots_of(report):
         sheet.add(bot.name, *_cells(bot, report))
     show(sheet, title)
-    say(*map(clean, effect_of_match(report)))
+    say(*map(escape_unprintable, effect_of_match(report)))
 
 
 def _show_standings(report: SeriesReport, title: str) -> None:
@@ -333,10 +333,10 @@ def _show_standings(report: SeriesReport, title: str) -> None:
         sheet.add(bot.name, *[line.group if line else ""] * bool(groups), *rating, *_cells(bot, report))
     show(sheet, title)
     if groups:
-        say(clean(groups_line(groups)))
+        say(escape_unprintable(groups_line(groups)))
     if rated:
         say(zero_line({}, grouped=bool(groups)))
-    say(*map(clean, _meetings(report)))
+    say(*map(escape_unprintable, _meetings(report)))
     if rated:
         say("the table has Bradley-Terry Elo (model davidson)")
 
@@ -384,7 +384,7 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     faults, reasons = _faults(report)
     places = {fault: key for tally in tallies for fault, key in tally.places.items()}
     for (who, what), count in sorted(faults.items()):
-        why = clean(reasons.get((who, what), "")).strip()
+        why = escape_unprintable(reasons.get((who, what), "")).strip()
         yield f"fault: {who} {what} {count}" + (f": {why[:_REASON]}" if why else "")
         if record and (place := places.get((who, what))):  # a fault of many games has none
             yield f"  its dialogue and stderr: ggp show {shlex.quote(f'{record}#{place}')}"
@@ -411,7 +411,7 @@ def _skipped_lines(report: SeriesReport) -> Iterator[str]:
         if count:
             lines = "1 line" if count == 1 else f"{count} lines"
             noun = "is not an answer" if count == 1 else "are not answers"
-            first = f" (the first: {clean(firsts[name])[:_REASON]})" if name in firsts else ""
+            first = f" (the first: {escape_unprintable(firsts[name])[:_REASON]})" if name in firsts else ""
             yield f"skipped {lines} of {name} that {noun}{first}"
 
 

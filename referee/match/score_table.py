@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 
 _COLOURS = ("black", "white")
 _MOST = 20  # parts of a total, and other facts, that are shown
@@ -21,7 +21,7 @@ def score_lines(score: str, width: int) -> list[str]:
         said = msgspec.json.decode(score)
         sides = {colour: dict(said[colour]) for colour in _COLOURS}
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, ValueError):
-        return textwrap.wrap(clean(score), width)
+        return textwrap.wrap(escape_unprintable(score), width)
     parts = [*dict.fromkeys(name for side in sides.values() for name in side if name != "total")][:_MOST]
     if any(side.get("total") is not None for side in sides.values()) or not parts:
         parts.insert(0, "total")
@@ -47,7 +47,7 @@ def score_lines(score: str, width: int) -> list[str]:
 
 
 def _words(name: str) -> str:
-    return clean(name.replace("_", " "))[:_CELL]
+    return escape_unprintable(name.replace("_", " "))[:_CELL]
 
 
 def _value(value: Any) -> str:
@@ -60,4 +60,4 @@ def _value(value: Any) -> str:
         return ", ".join(map(_value, value[:_CELL]))[:_CELL]
     if isinstance(value, dict):
         return ", ".join(f"{_words(name)} {_value(one)}" for name, one in [*value.items()][:_MOST])[:_CELL]
-    return clean(str(value))[:_CELL]
+    return escape_unprintable(str(value))[:_CELL]

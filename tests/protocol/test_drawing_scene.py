@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.protocol.drawing import svg, text
-from ggp.protocol.drawing.scene import MAX_SCENE, DrawingError, as_scene, clean, clean_lines, read_scene, sentence
+from ggp.protocol.drawing.scene import (
+    MAX_SCENE,
+    DrawingError,
+    as_scene,
+    read_scene,
+    replace_unprintable,
+    replace_unprintable_lines,
+    sentence,
+)
 from tests.support.drawn_scenes import KINDS, NASTY, bare
 
 
@@ -77,13 +85,13 @@ def test_an_endless_scene_is_not_even_read() -> None:
 
 
 def test_texts_are_made_harmless() -> None:
-    assert clean("Zoë 碁 a b") == "Zoë 碁 a b"
-    assert clean(NASTY) == '<script>"&\ufffd[2J\ufffd\ufffd'
+    assert replace_unprintable("Zoë 碁 a b") == "Zoë 碁 a b"
+    assert replace_unprintable(NASTY) == '<script>"&\ufffd[2J\ufffd\ufffd'
 
 
 def test_the_lines_of_a_text_stay_lines() -> None:
-    assert clean_lines("one line") == "one line"
-    assert clean_lines("a\tb\n\n\x1b[2Jc\r\n") == "a       b\n\n\ufffd[2Jc\ufffd\n"
+    assert replace_unprintable_lines("one line") == "one line"
+    assert replace_unprintable_lines("a\tb\n\n\x1b[2Jc\r\n") == "a       b\n\n\ufffd[2Jc\ufffd\n"
 
 
 def test_the_turn_in_words() -> None:

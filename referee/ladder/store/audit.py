@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, or_, sel
 
 from ggp.protocol.records import MatchStarted, MatchSummary, RecordError, moves_of, read_summary
 from ggp.referee.ladder.store.counts import differences, ordered, refresh, refresh_lines
-from ggp.referee.ladder.store.database import clean, read_options
+from ggp.referee.ladder.store.database import read_options, truncate
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.schema import ENGINE, NO_CULPRIT, TEXT, WORD, games, pairs, pools, records, versions
 from ggp.referee.match.outcome import Termination
@@ -160,7 +160,7 @@ def _mismatches(
         if command is None:
             found.append(f"the version of seat {seat} is not in the store")
             continue
-        played = clean(bot.command, TEXT)
+        played = truncate(bot.command, TEXT)
         if played != command and not is_filled(played, command):  # that of a tune is stored with fields
             found.append(f"seat {seat} was {bot.command!r}, not {command!r}")
     return found
@@ -177,15 +177,15 @@ def _facts(first: int, second: int, match: MatchSummary, moves: Sequence[str]) -
         ms[2 - end.winner] += end.ms  # the turn of the loser that was no ply, as SeriesConfig.result counts it
     return (
         bool(end.result) or end.termination == Termination.PLY_LIMIT,
-        clean(end.result, WORD),
+        truncate(end.result, WORD),
         end.winner,
-        clean(end.termination, WORD),
+        truncate(end.termination, WORD),
         culprits.get(end.culprit, ENGINE),
-        clean(end.detail, TEXT),
+        truncate(end.detail, TEXT),
         end.plies,
         *ms,
         end.suspect,
-        clean(end.ended, WORD),
+        truncate(end.ended, WORD),
         line_digest(match.start.opening),
         line_digest(moves, end.result),
     )

@@ -361,8 +361,8 @@ def in_parts(
         yield from connection.execute(query.where(where.in_(listed[start : start + _PART])))
 
 
-def clean(text: str, longest: int) -> str:
-    """The text as a database can store it: Unicode without NUL, cut off at this length."""
+def truncate(text: str, longest: int) -> str:
+    """Return the first characters of the text as a database can store them: Unicode without NUL."""
     kept = text.encode("utf-8", "replace").decode() if not text.isascii() else text
     return kept.replace("\0", "\N{REPLACEMENT CHARACTER}")[:longest]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, or_, select
 
-from ggp.referee.ladder.store.database import clean
+from ggp.referee.ladder.store.database import truncate
 from ggp.referee.ladder.store.model import Entrant, Ladder, Locked, Pool, PoolEntry, StoreError, Taken
 from ggp.referee.ladder.store.schema import (
     ISSUED,
@@ -83,7 +83,7 @@ def seats(connection: Connection, pool: int) -> list[PoolEntry]:
 
 def suspend(connection: Connection, version: int, reason: str, pool: int | None = None, batch: int = -1) -> None:
     """In one pool, or in all. A suspended version keeps the reason of the lowest batch, whichever is stored first."""
-    reason = clean(reason, TEXT) or "no reason was given"
+    reason = truncate(reason, TEXT) or "no reason was given"
     query = entered.update().where(entered.c.version == version)
     if pool is not None:
         query = query.where(entered.c.pool == pool)
@@ -122,7 +122,7 @@ def called(connection: Connection, name: str) -> list[int]:
 
 
 def note(connection: Connection, kind: str, text: str) -> None:
-    connection.execute(events.insert().values(at=now(), kind=clean(kind, NAME), text=clean(text, TEXT)))
+    connection.execute(events.insert().values(at=now(), kind=truncate(kind, NAME), text=truncate(text, TEXT)))
 
 
 def now() -> str:
@@ -212,7 +212,7 @@ def _insert_version(connection: Connection, bot: Entrant) -> int:
         "name": bot.name,
         "version": bot.version,
         "label": bot.name,
-        "command": clean(bot.start.command or bot.start.url, TEXT),
+        "command": truncate(bot.start.command or bot.start.url, TEXT),
         "since": now(),
     }
     id: int = connection.execute(versions.insert().values(row).returning(versions.c.id)).scalar_one()
@@ -311,7 +311,7 @@ class Holder:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         space = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
         pid = os.getpid()
-        return cls(socket.gethostname()[:NAME], space, pid, start_of(pid) or 0, clean(command, TEXT))
+        return cls(socket.gethostname()[:NAME], space, pid, start_of(pid) or 0, truncate(command, TEXT))
 
     def __str__(self) -> str:
         since = datetime.fromtimestamp(self.taken, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -40,7 +40,7 @@ from ggp.referee.ladder.store.counts import (
     played_games,
     points_of,
 )
-from ggp.referee.ladder.store.database import clean, in_parts
+from ggp.referee.ladder.store.database import in_parts, truncate
 from ggp.referee.ladder.store.entries import now, readmitted, suspend
 from ggp.referee.ladder.store.model import (
     GAMES,
@@ -131,7 +131,7 @@ def _standing(id: int, done: int, points: float | None, given_up: UnplayablePair
         "new_done": done,
         "new_points": points,
         "new_culprit": None if given_up is None else ENGINE if given_up.who is None else given_up.who,
-        "new_reason": clean(given_up.reason, TEXT) if given_up else "",
+        "new_reason": truncate(given_up.reason, TEXT) if given_up else "",
     }
 
 
@@ -175,18 +175,18 @@ def _game(connection: Connection, pair: Row[Any], played: GameResult, id: int) -
         "finished": not played.replayed,
         "first": first,
         "second": second,
-        "result": clean(played.result, WORD),
+        "result": truncate(played.result, WORD),
         "winner": order.index(played.winner) + 1 if played.winner >= 0 else 0,
-        "termination": clean(played.termination, WORD),
+        "termination": truncate(played.termination, WORD),
         "culprit": _culprit(connection, pair, played),
-        "detail": clean(played.detail, TEXT),
+        "detail": truncate(played.detail, TEXT),
         "plies": played.plies,
         "ms1": played.used[order[0]],
         "ms2": played.used[order[1]],
         "suspect": played.suspect,
         "opening": played.opening,
         "moves": played.moves if played.moves >= 0 else id,  # of no other game
-        "ended": clean(played.ended, WORD),
+        "ended": truncate(played.ended, WORD),
     }
 
 
@@ -551,9 +551,9 @@ def challenge(
             id=last + 1,
             pool=pool,
             batch=batch,
-            owner=clean(owner, NAME),
+            owner=truncate(owner, NAME),
             asked=now(),
-            until=clean(until, WORD),
+            until=truncate(until, WORD),
             reason="",
         )
     )
@@ -575,7 +575,7 @@ def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]
     lost = and_(pairs.c.pool == row.pool, pairs.c.batch == row.batch, pairs.c.state.not_in((PLAYED, ISSUED)))
     if not row.reason and connection.execute(select(pairs.c.id).where(lost).limit(1)).first():
         these = challenges.c.id == id
-        connection.execute(challenges.update().where(these).values(reason=clean(reason, TEXT) or "withdrawn"))
+        connection.execute(challenges.update().where(these).values(reason=truncate(reason, TEXT) or "withdrawn"))
     return bool(left)
 
 

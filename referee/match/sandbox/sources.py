@@ -33,7 +33,7 @@ from ggp.referee.match.sandbox.folders import open_up, remove_folder
 from ggp.referee.match.sandbox.levels import Level, Sandbox
 from ggp.referee.match.sandbox.spawn import StepFailed
 from ggp.referee.match.sandbox.unpack import DEEPEST, SourceRefused, digest_of, is_archive, unpack
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 
 if TYPE_CHECKING:
     from ggp.referee.match.sandbox.machine import Machine
@@ -234,7 +234,7 @@ def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
         return f"{FAILED}: {size.exceeded}"
     if not done.how:
         return ""
-    lines = [clean(line) for line in done.output.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [escape_unprintable(line) for line in done.output.decode("utf-8", "replace").splitlines() if line.strip()]
     Path(source.folder).with_suffix(_LOG).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     last = " | ".join(line.strip()[:_LINE] for line in lines[: -_LINES - 1 : -1])
     return f"{FAILED} ({done.how})" + (f": {last}" if last else "")

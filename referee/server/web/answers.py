@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.errors import Problem
 from ggp.protocol.printed import json_text
 from ggp.referee.ladder.source import Trouble
@@ -77,7 +77,7 @@ class Answers:
         headers = {**NO_STORE, **(error.headers or {})}
         if error.detail == HTTPStatus(error.status_code).phrase:  # the framework's words
             error.detail = _SENTENCES.get(error.status_code, f"{error.detail}.")
-        error.detail = clean(self.site.without_folders(error.detail))  # scripts show the text as it is
+        error.detail = replace_unprintable(self.site.without_folders(error.detail))  # scripts show the text as it is
         if "text/html" in request.headers.get("accept", ""):
             values = {"status": error.status_code, "text": error.detail, "again": headers.get("retry-after")}
             text = render("problem.html", **self._common(request), **values)
@@ -92,7 +92,9 @@ class Answers:
 
     async def failure(self, request: Request, error: Exception) -> Response:
         *_, last = traceback.extract_tb(error.__traceback__)
-        said = clean(f"{request.url.path}: {type(error).__name__}: {error} ({last.filename}:{last.lineno})")
+        said = replace_unprintable(
+            f"{request.url.path}: {type(error).__name__}: {error} ({last.filename}:{last.lineno})"
+        )
         print(f"ggp web: {said}", file=sys.stderr, flush=True)
         return await self.problem(request, HTTPException(500, "This page has failed; the server's log says why."))
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from ggp.protocol.drawing import svg
-from ggp.protocol.drawing.scene import DrawingError, Scene, clean, read_scene
+from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene, replace_unprintable
 from ggp.protocol.drawing.shapes import FILL, INK, ON, SCALE, element, text
 from ggp.protocol.records import MatchStarted, MovePlayed, Record
 from ggp.protocol.rules_text import Rules
@@ -90,7 +90,9 @@ class BoardPool:
 
     def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
         """The engine's reason why a move is not legal after `number` plies, "" if it is. Raises BoardError."""
-        return clean(self._asked(start.game, lambda replay: replay.why_illegal(start, plies, number, move)))
+        return replace_unprintable(
+            self._asked(start.game, lambda replay: replay.why_illegal(start, plies, number, move))
+        )
 
     def verify(self, record: Record) -> Deviation | None:
         """Where the match comes out otherwise on the engine; None if it does nowhere. Raises BoardError."""
@@ -154,7 +156,7 @@ class _BoardEngine:
         try:
             self._engine: Engine = run_blocking(start_engine(spec))
         except EngineFailed as error:
-            raise BoardError(clean(f"the engine does not start: {error}")) from None
+            raise BoardError(replace_unprintable(f"the engine does not start: {error}")) from None
         self._new_game = ""
         self._moves: list[tuple[str, str]] = []
         self._status: Status | None = None
@@ -180,7 +182,7 @@ class _BoardEngine:
         try:
             return run_blocking(self._engine.rules(game))
         except EngineFailed as error:
-            raise BoardError(clean(f"the engine says no rules: {error}")) from None
+            raise BoardError(replace_unprintable(f"the engine says no rules: {error}")) from None
 
     def stop(self) -> None:
         with contextlib.suppress(EngineFailed):
@@ -191,7 +193,7 @@ class _BoardEngine:
         drawn = await engine.scene()
         _, score = await engine.final()
         legal = await engine.legal_moves() if status.phase != OVER else []
-        title = f"{clean(start.game)} after ply {number}"
+        title = f"{replace_unprintable(start.game)} after ply {number}"
         scene = read_scene(drawn) if drawn else None
         return BoardView(number, status, svg.draw(scene, title) if scene else "", score, tuple(legal), scene)
 
@@ -216,9 +218,9 @@ def _as_board_error(start: MatchStarted) -> Iterator[None]:
     try:
         yield
     except GameRefused as error:
-        raise BoardError(clean(f"the engine refuses {start.game}: {error}")) from None
+        raise BoardError(replace_unprintable(f"the engine refuses {start.game}: {error}")) from None
     except (EngineFailed, BotFault, DrawingError) as error:
-        raise BoardError(clean(f"the engine does not replay this match: {error}")) from None
+        raise BoardError(replace_unprintable(f"the engine does not replay this match: {error}")) from None
 
 
 def _key(start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> bytes:

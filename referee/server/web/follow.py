@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ggp.protocol.drawing.scene import clean_lines
+from ggp.protocol.drawing.scene import replace_unprintable_lines
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
 from ggp.referee.server.web.site import LiveSource
 
@@ -203,7 +203,7 @@ def _message(event: Event) -> bytes:
 def _cleaned(value: Any) -> Any:
     """Return plain values whose texts turn no reading direction; lines stay lines."""
     if isinstance(value, str):
-        return clean_lines(value)
+        return replace_unprintable_lines(value)
     if isinstance(value, dict):
-        return {clean_lines(name): _cleaned(one) for name, one in value.items()}
+        return {replace_unprintable_lines(name): _cleaned(one) for name, one in value.items()}
     return [_cleaned(one) for one in value] if isinstance(value, list | tuple) else value

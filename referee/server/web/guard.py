@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.routing import Match, Route
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.token_bucket import TokenBucket
 
 Scope = MutableMapping[str, Any]
@@ -246,7 +246,8 @@ def _wrong(page: Page, pairs: Sequence[tuple[str, str]]) -> str:
     seen = set[str]()
     for name, value in pairs:
         if name not in page.words:
-            return f'unknown word "{clean(name[:40])}" in the address: this page knows {", ".join(page.words)}'
+            word = replace_unprintable(name[:40])
+            return f'unknown word "{word}" in the address: this page knows {", ".join(page.words)}'
         if name in seen and name not in page.several:
             return f"{name} is in the address twice: say it once"
         if name == FORMAT and value not in ("", "json"):

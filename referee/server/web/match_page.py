@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Record, gtp_script
 from ggp.referee.ladder.queries import diagnostics
 from ggp.referee.ladder.views import game_json
@@ -85,7 +85,7 @@ class MatchRoutes:
         """Why a move is not legal in a position, by the engine."""
         record = (await self._find(request)).record
         move = request.query_params.get("move", "")[:100].strip()
-        said = {"move": clean(move), "why": await self._why(record, self._ply_of(record, request), move)}
+        said = {"move": replace_unprintable(move), "why": await self._why(record, self._ply_of(record, request), move)}
         return JSONResponse(said, headers=NO_STORE)
 
     async def picture(self, request: Request) -> Response:
@@ -162,16 +162,16 @@ class MatchRoutes:
         if view is None:
             return problem
         if move in view.legal:
-            return f"{clean(move)} is legal."
+            return f"{replace_unprintable(move)} is legal."
         cells_of = cell_finder(view.cells)
         begun = [legal for legal in view.legal if cells_of(legal)[:1] == [move]]
         if begun:
-            return clean(f"{move} begins {len(begun)} legal moves, such as {' '.join(begun[:8])}.")
+            return replace_unprintable(f"{move} begins {len(begun)} legal moves, such as {' '.join(begun[:8])}.")
         try:
             why = await self._answers.drawn(partial(self._boards.why_illegal, record.start, record.plies, ply, move))
         except BoardError as error:
             return self._site.without_folders(f"{error}.")
-        return f"{clean(move)} is not legal: {why}." if why else f"{clean(move)} is legal."
+        return f"{replace_unprintable(move)} is not legal: {why}." if why else f"{replace_unprintable(move)} is legal."
 
     async def _verify(self, record: Record) -> dict[str, Any]:
         """Whether the match comes out as recorded when it is played again now."""
@@ -274,7 +274,7 @@ def position(record: Record, ply: int, view: BoardView | None, problem: str = ""
         "caption": caption(record, ply),
         "words": in_words(record.plies[ply - 1].move) if ply else "",
         "svg": with_overlays(view.svg, view.cells, legal, said.line, status.to_play) if view else "",
-        "legal": [clean(move) for move in legal],
+        "legal": [replace_unprintable(move) for move in legal],
         "score": score_table(view.score) if view else [],
         "analysis": said.facts,
         "colours": colours(record, ply, status.to_play, status.seat),
@@ -299,7 +299,7 @@ def caption(record: Record, number: int) -> str:
         text += f": {ply.colour} {in_words(ply.move)} ({ply.ms / 1000:.2f} s{left})"
     if record.end is not None and number == len(record.plies):
         text += f"; {record.end.result or 'void'}, {record.end.termination.replace('_', ' ')}"
-    return clean(text)
+    return replace_unprintable(text)
 
 
 def colours(record: Record, number: int, to_play: str, seat: int) -> tuple[str, str]:
@@ -314,7 +314,7 @@ def read_analysis(ply: MovePlayed) -> Analysis:
     """Whatever a bot sent; it may be no JSON."""
     said = _read(ply.analysis)
     if not isinstance(said, dict):
-        return Analysis(None, (), [("", clean(ply.analysis)[:CUT])] if ply.analysis else [])
+        return Analysis(None, (), [("", replace_unprintable(ply.analysis)[:CUT])] if ply.analysis else [])
     rate, line = said.get("winrate"), said.get("pv")
     chance = float(rate) if isinstance(rate, int | float) and 0 <= rate <= 1 else None
     moves = [str(move) for move in line[:100]] if isinstance(line, list) else []
@@ -336,7 +336,12 @@ def _facts(said: dict[str, Any]) -> Facts:
     for name, value in list(said.items())[:_LINES]:
         words = value if isinstance(value, list) else [value]
         if value is not None and all(isinstance(word, str | int | float) for word in words[:100]):
-            lines.append((clean(name.replace("_", " "))[:CUT], clean(" ".join(map(str, words[:100])))[:CUT]))
+            lines.append(
+                (
+                    replace_unprintable(name.replace("_", " "))[:CUT],
+                    replace_unprintable(" ".join(map(str, words[:100])))[:CUT],
+                )
+            )
     return lines
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, Undefined
 from markupsafe import Markup
 
-from ggp.protocol.drawing.scene import clean, clean_lines
+from ggp.protocol.drawing.scene import replace_unprintable, replace_unprintable_lines
 from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.queries import TIES, recent_games, state_of, title_of, when
 from ggp.referee.ladder.source import exact
@@ -112,10 +112,10 @@ def seconds(ms: float) -> str:
 def in_words(move: str) -> str:
     """A bid, a choice of sides, the button, dead groups as what they are; any other move as it is."""
     if move.startswith("bid:"):
-        return clean(f"bids {move[4:]}")
+        return replace_unprintable(f"bids {move[4:]}")
     if move.startswith("dead:") and len(move) > 5:
-        return clean(f"names dead: {move[5:].replace(',', ' ')}")[:CUT]
-    return _MOVES.get(move) or clean(move)[:CUT]
+        return replace_unprintable(f"names dead: {move[5:].replace(',', ' ')}")[:CUT]
+    return _MOVES.get(move) or replace_unprintable(move)[:CUT]
 
 
 def units(value: float) -> str:
@@ -127,7 +127,7 @@ def _cleaned(value: object) -> object:
     """Control characters and what turns the reading direction become a replacement character."""
     if value is None or isinstance(value, Markup | Undefined):
         return value or ""
-    return clean(str(value))
+    return replace_unprintable(str(value))
 
 
 def render_plot(macro: str, **values: object) -> Markup:
@@ -138,7 +138,7 @@ def render_plot(macro: str, **values: object) -> Markup:
 
 def rules_as_html(rules: Rules) -> Markup:
     """Return Markdown as HTML without links and pictures, its headings from h2 on; plain text keeps its lines."""
-    text = clean_lines(rules.text[:MOST_RULES])
+    text = replace_unprintable_lines(rules.text[:MOST_RULES])
     if not rules.markdown:
         return Markup('<pre class="words" tabindex="0">{}</pre>').format(text)
     from markdown_it import MarkdownIt  # costs time to load, and few visitors ask for rules
@@ -151,7 +151,7 @@ def rules_as_html(rules: Rules) -> Markup:
         elif token.type == "table_open":
             token.attrSet("tabindex", "0")
     # Markdown turns `&#x202e;` into the character that it names, so only what comes out of it can be cleaned.
-    return Markup(clean_lines(reader.renderer.render(tokens, reader.options, {})))
+    return Markup(replace_unprintable_lines(reader.renderer.render(tokens, reader.options, {})))
 
 
 _environment = Environment(

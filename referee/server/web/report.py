@@ -27,7 +27,7 @@ from ggp.referee.server.web.boards import BoardError, BoardPool
 from ggp.referee.server.web.match_page import match_page, position
 from ggp.referee.server.web.pages import file_of, render
 from ggp.referee.server.web.site import place_of
-from ggp.referee.terminal import can_redraw, clean, rich_console
+from ggp.referee.terminal import can_redraw, escape_unprintable, rich_console
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -71,7 +71,7 @@ def report(
     with open_ladder(ladder) as store:
         number = write_report(store, ladder, output, pool_name, _bar(quiet), matches, engine)
     if not quiet:
-        click.echo(clean(f"{number} pages: {output / INDEX}"))
+        click.echo(escape_unprintable(f"{number} pages: {output / INDEX}"))
     return 0
 
 

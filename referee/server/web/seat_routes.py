@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ggp.protocol.drawing.scene import Scene, clean
+from ggp.protocol.drawing.scene import Scene, replace_unprintable
 from ggp.protocol.drawing.shapes import SCALE
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, within
 from ggp.referee.server.web.boards import BoardError, BoardPool, BoardView, cell_finder
@@ -155,7 +155,7 @@ class SeatRoutes:
             raise NotNow("The position is another one now.")
         start, plies = found
         if reason := await self._drawn(lambda: self._boards.why_illegal(start, plies, len(plies), word)):
-            raise HTTPException(422, clean(f"{word[:40]} is not legal: {reason}")[:300])
+            raise HTTPException(422, replace_unprintable(f"{word[:40]} is not legal: {reason}")[:300])
         place.seat.move(word, order.ply)
 
     async def _resign(self, place: Place, order: _Order) -> None:
@@ -226,7 +226,7 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
     """As JSON. `cells` are in the picture's lengths: `unit` is the distance of neighbours. `whole`: whether all
     moves are there that begin with the chosen cells."""
     scene = view.scene
-    cells = [(clean(cell.at), cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
+    cells = [(replace_unprintable(cell.at), cell.x * SCALE, cell.y * SCALE) for cell in scene.cells] if scene else []
     cells_of = cell_finder(at for at, _, _ in cells)
     # A browser could not send any other word back, and would show what turns the reading direction.
     moves, whole = narrowed(((move, cells_of(move)) for move in view.legal if move.isprintable()), chosen)
@@ -245,4 +245,6 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
 
 def _pieces(scene: Scene) -> dict[str, str]:
     """`D4`: `black stone`."""
-    return {clean(piece.at): clean(f"{piece.colour} {piece.kind}") for piece in scene.pieces}
+    return {
+        replace_unprintable(piece.at): replace_unprintable(f"{piece.colour} {piece.kind}") for piece in scene.pieces
+    }

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.exceptions import HTTPException
 
-from ggp.protocol.drawing.scene import clean
+from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.errors import Problem
 from ggp.protocol.input_files import read_input
 from ggp.protocol.lobby_wire import Hello, LobbyAnswer, LobbyAsk
@@ -613,7 +613,7 @@ class Seats:
         opponent = duel.second if place.seat.name == duel.first else duel.first
         about = {"pool": duel.pool, "opponent": "a person" if _is_seat(opponent) else opponent}
         said = {**place.seat.state(), **about, "invite": place.invite, "lobby": self.trouble}
-        return {name: clean(value) if isinstance(value, str) else value for name, value in said.items()}
+        return {name: replace_unprintable(value) if isinstance(value, str) else value for name, value in said.items()}
 
     async def _new(self, visitor: str, address: str, duel: SeatChallenge) -> Place:
         async with self._taking:

@@ -31,7 +31,7 @@ from ggp.referee.match.sandbox.levels import Level, Sandbox
 from ggp.referee.match.sandbox.machine import check_level
 from ggp.referee.match.series import seeds_of
 from ggp.referee.match.setting import Setting, Timeouts
-from ggp.referee.terminal import clean, progress_bar
+from ggp.referee.terminal import escape_unprintable, progress_bar
 from ggp.referee.tools.archive.places import how_to_name_engine, open_match
 
 # -- One bot that follows a recorded match and is asked for its moves.
@@ -313,7 +313,7 @@ def bisect(
     except CannotStart as error:
         raise click.ClickException(f"{error.who}: {error}") from None
     except (EngineFailed, GameRefused) as error:
-        raise click.ClickException(clean(str(error))) from None
+        raise click.ClickException(escape_unprintable(str(error))) from None
     click.echo(json.dumps(result) if as_object else "\n".join(_told(result)))
     return 1 if result["ply"] else 0
 
@@ -411,14 +411,16 @@ def _told(result: dict[str, Any]) -> Iterator[str]:
     bots = result.get("answers", [])
     if not result["ply"]:
         who = "it plays what the record says" if len(result["bots"]) == 1 else "they answer alike"
-        yield clean(f"{result['file']}#{result['match']}: {who}, all {result['asked']} times")
+        yield escape_unprintable(f"{result['file']}#{result['match']}: {who}, all {result['asked']} times")
         return
     what = "the answers differ" if len(bots) > 1 else "it does not play what the record says"
     who = f"seat {result['seat']}, {result['colour']}"
-    yield clean(f"{result['file']}#{result['match']}: ply {result['ply']} of {result['plies']} ({who}): {what}")
+    yield escape_unprintable(
+        f"{result['file']}#{result['match']}: ply {result['ply']} of {result['plies']} ({who}): {what}"
+    )
     if result["board"]:
         yield "\n" + indent(result["board"], "    ") + "\n"
-    yield clean(f"recorded: {result['recorded']}")
+    yield escape_unprintable(f"recorded: {result['recorded']}")
     for name, bot in zip(("good", "bad") if len(bots) > 1 else ("bot",), bots, strict=True):
         yield from _told_of(f"{name}:".ljust(9), bot, result["seed"])
     if len(bots) > 1 and not any(bot["by_chance"] for bot in bots):
@@ -429,17 +431,17 @@ def _told(result: dict[str, Any]) -> Iterator[str]:
             else "It is so in this position alone, too."
         )
     for version in result.get("versions", ()):
-        yield clean(f"version:  {version['bot']}: {version['move']}")
+        yield escape_unprintable(f"version:  {version['bot']}: {version['move']}")
     if "first_changed" in result:
-        yield clean(f"The first version that answers otherwise: {result['first_changed']}")
-    yield clean(f"Look at it: ggp show {result['place']}, ggp console --match {result['place']}")
+        yield escape_unprintable(f"The first version that answers otherwise: {result['first_changed']}")
+    yield escape_unprintable(f"Look at it: ggp show {result['place']}, ggp console --match {result['place']}")
 
 
 def _told_of(name: str, bot: dict[str, Any], seed: int | None) -> Iterator[str]:
     notes = ["as recorded"] if bot["recorded"] else []
     notes += [bot["illegal"]] if bot["illegal"] else []
     notes += [f"set up here alone: {bot['alone']}"] if bot["alone"] != bot["move"] else []
-    yield clean(f"{name} {bot['move']}" + (f" ({'; '.join(notes)})" if notes else ""))
+    yield escape_unprintable(f"{name} {bot['move']}" + (f" ({'; '.join(notes)})" if notes else ""))
     if said := analysis_line(bot["analysis"], _CUT):
         yield f"          {said}"
     if bot["by_chance"]:

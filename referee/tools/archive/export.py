@@ -36,7 +36,7 @@ from ggp.referee.match.bot_spec import ENGINE, BotSpec
 from ggp.referee.match.engine import GameRefused, start_engine
 from ggp.referee.match.outcome import BY_PLAY, BotFault, EngineFailed
 from ggp.referee.match.player import fixed_handicap
-from ggp.referee.terminal import clean, on_terminal, progress_bar, table_lines
+from ggp.referee.terminal import escape_unprintable, on_terminal, progress_bar, table_lines
 from ggp.referee.tools.archive import model_answers
 from ggp.referee.tools.archive.places import open_matches
 
@@ -223,7 +223,9 @@ def as_form(record: Record, form: str) -> bytes:
             raise ValueError("an option or a move is not one word")
         text = FORMS[form](record)
     except ValueError as error:
-        raise click.ClickException(clean(f"{record.start.match} cannot be written as {form}: {error}")) from None
+        raise click.ClickException(
+            escape_unprintable(f"{record.start.match} cannot be written as {form}: {error}")
+        ) from None
     return text if isinstance(text, bytes) else text.encode()
 
 
@@ -238,7 +240,9 @@ async def openspiel_state(record: Record) -> bytes:
             await engine.peer.stop()
     except (EngineFailed, GameRefused, BotFault, ValueError, RecursionError) as error:
         why = in_words(error)
-        raise click.ClickException(clean(f"{record.start.match} cannot be written for OpenSpiel: {why}")) from None
+        raise click.ClickException(
+            escape_unprintable(f"{record.start.match} cannot be written for OpenSpiel: {why}")
+        ) from None
 
 
 def _tell(piece: str) -> None:

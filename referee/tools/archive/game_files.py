@@ -13,7 +13,7 @@ from ggp.protocol.input_files import open_input
 from ggp.protocol.safe_files import without_mark
 from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, neighbours, read_move, read_points, trees
 from ggp.referee.match.player import fixed_handicap
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.archive.export import PROGRAM
 
 # -- A game as a file gives it, before an engine has played it.
@@ -27,7 +27,7 @@ class CannotImport(Exception):
     """A game that no record can hold, or a file without games. The message has no control characters of the file."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(clean(reason))
+        super().__init__(escape_unprintable(reason))
 
 
 class FoundMove(NamedTuple):

@@ -15,7 +15,7 @@ from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import OVER, Engine, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed, Termination
 from ggp.referee.match.setting import new_game
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.archive.export import opened
 from ggp.referee.tools.archive.game_files import (
     CannotImport,
@@ -104,16 +104,16 @@ async def _replay(found: ImportedGame, key: str, engine: Engine, rules: ImportRu
     try:
         replay = _Replay(await engine.new_game(new_game(found.game, found.options)))
     except GameRefused as refused:
-        raise CannotImport(f"the engine refuses the game: {clean(str(refused))}") from None
+        raise CannotImport(f"the engine refuses the game: {escape_unprintable(str(refused))}") from None
     for number, move in enumerate(found.moves, 1):
         if replay.status.phase == OVER and move.move.lower() == "pass":
             replay.passes += 1  # servers write down a third pass
             continue
         if problem := await _play(replay, key, engine, move, rules.fill):
             step = f"move {number - found.set_up}" if number > found.set_up else "the position that is set up"
-            replay.problem = f"{step}, {move.colour} {clean(move.move)[:80]}: {problem}"
+            replay.problem = f"{step}, {move.colour} {escape_unprintable(move.move)[:80]}: {problem}"
             return replay
-    replay.problem = found.problem and clean(f"after move {len(found.moves)}: {found.problem}")
+    replay.problem = found.problem and escape_unprintable(f"after move {len(found.moves)}: {found.problem}")
     return replay
 
 
@@ -134,7 +134,7 @@ async def _play(replay: _Replay, key: str, engine: Engine, move: FoundMove, fill
         try:
             played, replay.status = await engine.play(colour, word)
         except BotFault as fault:
-            return clean(str(fault)) + ("" if word == move.move else " (the pass before it)")
+            return escape_unprintable(str(fault)) + ("" if word == move.move else " (the pass before it)")
         ply = len(replay.plies) + 1
         replay.plies.append(MovePlayed(ply, key, ply, seat, colour, played, 0, left))
     return ""
@@ -202,7 +202,7 @@ def _is_word(text: str) -> bool:
 
 
 def _text(text: str) -> str:
-    return clean(" ".join(text.split()))[:_MAX_TEXT]
+    return escape_unprintable(" ".join(text.split()))[:_MAX_TEXT]
 
 
 EPILOGUE = """\b
@@ -268,7 +268,7 @@ async def _import_all(
                         _tell(f"{file}, game {number}: {problem}")
             out.flush()
     except EngineFailed as failure:
-        raise click.ClickException(clean(str(failure))) from None
+        raise click.ClickException(escape_unprintable(str(failure))) from None
     finally:
         await engine.peer.stop()
     if not quiet:
@@ -289,4 +289,4 @@ def _key(found: ImportedGame, file: str, number: int, taken: set[str]) -> str:
 
 
 def _tell(text: str) -> None:
-    click.echo(clean(f"ggp import: {text}"), err=True)
+    click.echo(escape_unprintable(f"ggp import: {text}"), err=True)

@@ -17,7 +17,7 @@ from ggp.protocol.printed import without_password
 from ggp.protocol.records import MatchStarted, Record
 from ggp.referee.match.bot_spec import OUR_ENGINE
 from ggp.referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 
 _STORES = (".toml", ".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
@@ -93,7 +93,9 @@ def count_plies(record: Record, ply: int | None) -> int:
     last = len(record.plies)
     number = last if ply is None else ply if ply >= 0 else last + 1 + ply
     if not 0 <= number <= last:
-        raise click.ClickException(f"ply {ply}: the match {clean(record.start.match)} has the plies 0 to {last}")
+        raise click.ClickException(
+            f"ply {ply}: the match {escape_unprintable(record.start.match)} has the plies 0 to {last}"
+        )
     return number
 
 
@@ -146,7 +148,7 @@ def open_matches(
                 found += 1
                 yield record
         if not found and not broken:
-            raise click.ClickException(clean(f"{text} holds no match" + (f" {name}" if name else "")))
+            raise click.ClickException(escape_unprintable(f"{text} holds no match" + (f" {name}" if name else "")))
 
 
 # -- One match: its record, or its side file while it is being played.
@@ -217,7 +219,9 @@ def _find_in_file(file: Path, key: str) -> Record:
     if not names:
         raise click.ClickException(f"{file} holds no match")
     more = f" … ({len(names)} matches)" if len(names) > 5 else ""
-    raise click.ClickException(clean(f"{file} holds no match {key}; it holds {', '.join(names[:5])}{more}"))
+    raise click.ClickException(
+        escape_unprintable(f"{file} holds no match {key}; it holds {', '.join(names[:5])}{more}")
+    )
 
 
 def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record]:
@@ -245,14 +249,14 @@ def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record
 def _read_live(live: LiveMatch, key: str) -> Record:
     record = live.read()
     if record is None:  # it could be read a moment ago
-        raise click.ClickException(clean(f"the side file of {key or 'the match'} cannot be read any more"))
+        raise click.ClickException(escape_unprintable(f"the side file of {key or 'the match'} cannot be read any more"))
     return record
 
 
 def _missing(error: click.ClickException, heads: list[LiveHead]) -> click.ClickException:
     """What is not there, and what is being played instead."""
     playing = _listed([f"#{head.match} ({' - '.join(head.bots)}, ply {head.ply})" for head in heads], "being played: ")
-    return click.ClickException(clean(f"{error.format_message()}{f'; {playing}' if heads else ''}"))
+    return click.ClickException(escape_unprintable(f"{error.format_message()}{f'; {playing}' if heads else ''}"))
 
 
 def _listed(words: Iterable[str], what: str) -> str:

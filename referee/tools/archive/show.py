@@ -22,7 +22,7 @@ from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import OVER, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
 from ggp.referee.match.setting import new_game
-from ggp.referee.terminal import clean, draw_scene, screen_columns, shows_colour
+from ggp.referee.terminal import draw_scene, escape_unprintable, screen_columns, shows_colour
 from ggp.referee.tools.archive.places import count_plies, how_to_name_engine, open_match, recorded_engine
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
@@ -130,11 +130,11 @@ async def _replay(record: Record, wanted: Sequence[int], word: str | None) -> li
                 found[number] = ShownPosition(number, drawn, read_scene(drawn) if drawn else None, status)
         return [found[number] for number in wanted]
     except GameRefused as refused:
-        raise click.ClickException(f"the engine refuses the game: {clean(str(refused))}") from None
+        raise click.ClickException(f"the engine refuses the game: {escape_unprintable(str(refused))}") from None
     except BotFault as fault:
-        raise click.ClickException(clean(f"ply {number}: {fault}")) from None
+        raise click.ClickException(escape_unprintable(f"ply {number}: {fault}")) from None
     except (EngineFailed, DrawingError) as error:
-        raise click.ClickException(clean(str(error))) from None
+        raise click.ClickException(escape_unprintable(str(error))) from None
     finally:
         await engine.peer.stop()
 
@@ -175,7 +175,7 @@ def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -
     """`1 D4  2 pass  [3 E5]`, with as many in a line as fit; `marked` is the number of the ply in brackets."""
     lines = [""]
     for ply in plies:
-        word = clean(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
+        word = escape_unprintable(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
         if lines[-1] and len(lines[-1]) + 2 + len(word) > width:
             lines.append("")
         lines[-1] += f"  {word}" if lines[-1] else word
@@ -185,7 +185,7 @@ def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -
 def _about(record: Record, position: ShownPosition) -> Iterator[str]:
     """The game, and who plays."""
     start, status = record.start, position.status
-    yield clean(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
+    yield escape_unprintable(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
     seat, colour = status.seat, status.to_play
     if status.phase == OVER and position.number:
         last = record.plies[position.number - 1]
@@ -193,14 +193,16 @@ def _about(record: Record, position: ShownPosition) -> Iterator[str]:
     other = {"black": "white", "white": "black"}.get(colour, colour)
     colours = (colour, other) if seat == 1 else (other, colour)
     players = (f"{bot.name} ({colour})" for bot, colour in zip(start.bots, colours, strict=True))
-    yield clean(f"{start.match}: {' - '.join(players)}")
+    yield escape_unprintable(f"{start.match}: {' - '.join(players)}")
     if confined := [f"{bot.name} {bot.sandbox}" for bot in start.bots if bot.sandbox]:
-        yield clean(f"sandbox: {' - '.join(confined)}")
+        yield escape_unprintable(f"sandbox: {' - '.join(confined)}")
 
 
 def _ply(record: Record, number: int) -> str:
     ply = record.plies[number - 1] if number else None
-    return clean(f"ply {number} of {len(record.plies)}" + (f": {ply.colour} {ply.move}{_time(ply)}" if ply else ""))
+    return escape_unprintable(
+        f"ply {number} of {len(record.plies)}" + (f": {ply.colour} {ply.move}{_time(ply)}" if ply else "")
+    )
 
 
 def _time(ply: MovePlayed) -> str:
@@ -215,7 +217,7 @@ def _result(record: Record) -> str:
     seat = end.culprit.removeprefix("seat")
     by = f" by {record.start.bots[int(seat) - 1].name}" if seat in ("1", "2") else ""
     why = f": {end.detail}" if end.detail else ""
-    return clean(f"result: {end.result or 'void'}, {end.termination}{by}{why}")
+    return escape_unprintable(f"result: {end.result or 'void'}, {end.termination}{by}{why}")
 
 
 def _dialogue(record: Record) -> Iterator[str]:
@@ -224,8 +226,8 @@ def _dialogue(record: Record) -> Iterator[str]:
     if end is None or end.diagnostics is None or not end.culprit.startswith("seat"):
         return
     name = record.start.bots[int(end.culprit.removeprefix("seat")) - 1].name
-    yield f"\nlast lines to (>) and from (<) {clean(name)}:"
-    yield from (f"  {clean(line)[:_CUT]}" for line in end.diagnostics.dialogue)
+    yield f"\nlast lines to (>) and from (<) {escape_unprintable(name)}:"
+    yield from (f"  {escape_unprintable(line)[:_CUT]}" for line in end.diagnostics.dialogue)
 
 
 def _stderr(record: Record) -> Iterator[str]:
@@ -238,8 +240,8 @@ def _stderr(record: Record) -> Iterator[str]:
         at_fault = end is not None and end.culprit == f"seat{seat}"
         lines = [line for line in tail.splitlines() if line.strip()][-_FAULT_LINES if at_fault else -_STDERR_LINES :]
         if lines:
-            yield f"\nstderr of {clean(bot.name)}:"
-            yield from (f"  {clean(line)[:_CUT]}" for line in lines)
+            yield f"\nstderr of {escape_unprintable(bot.name)}:"
+            yield from (f"  {escape_unprintable(line)[:_CUT]}" for line in lines)
 
 
 def _board(position: ShownPosition, scene: Scene, width: int) -> str:

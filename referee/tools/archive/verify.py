@@ -25,7 +25,7 @@ from ggp.referee.match.outcome import BotFault, EngineFailed, Termination
 from ggp.referee.match.sandbox.levels import Level, Sandbox
 from ggp.referee.match.sandbox.machine import check_level
 from ggp.referee.match.setting import Timeouts, new_game
-from ggp.referee.terminal import clean, progress_bar
+from ggp.referee.terminal import escape_unprintable, progress_bar
 from ggp.referee.tools.archive.places import how_to_name_engine, open_matches
 
 # -- Plays a record again on one or two engines, and finds the first ply that differs.
@@ -52,7 +52,7 @@ class Deviation(NamedTuple):
 
 class _DeviationFound(Exception):
     def __init__(self, who: str, what: str, ply: int | None, failed: bool = False) -> None:
-        self.deviation = Deviation(who, clean(what), ply, failed)
+        self.deviation = Deviation(who, escape_unprintable(what), ply, failed)
 
 
 async def verify(record: Record, engine: Engine, other: Engine | None = None, deep: bool = False) -> Deviation | None:
@@ -313,10 +313,10 @@ class _EnginePair:
             if known and (other is None or await _same_game(game, ours, other)):
                 return await verify(record, ours, other, deep)
         except EngineFailed as failure:
-            return Deviation(ENGINE, clean(str(failure)), 0, failed=True)
+            return Deviation(ENGINE, escape_unprintable(str(failure)), 0, failed=True)
         if other is None:
-            said = f"our engine knows no game {clean(record.start.game)}: {clean(how_to_name_engine(record.start))}"
-            return Deviation(ENGINE, said, 0)
+            said = f"our engine knows no game {record.start.game}: {how_to_name_engine(record.start)}"
+            return Deviation(ENGINE, escape_unprintable(said), 0)
         found = await verify(record, other, None, deep)
         return found._replace(who=OTHER) if found and found.who == ENGINE else found
 
@@ -425,7 +425,7 @@ class _Report:
             return
         self._file["not"] += 1
         file = without_password(checked.file.partition("#")[0])
-        place = clean(f"{file}#{checked.match}" + (f"@{found.ply}" if found.ply else ""))
+        place = escape_unprintable(f"{file}#{checked.match}" + (f"@{found.ply}" if found.ply else ""))
         if self._as_object:
             if len(self._told) < _MOST_TOLD:
                 self._told.append({"file": file, "match": checked.match, **found._asdict()})
@@ -447,7 +447,7 @@ class _Report:
         unfinished = f"; {skipped} that {were} skipped" if skipped else ""
         broken = f"; {damaged} that {'is' if damaged == 1 else 'are'} not whole (below)" if damaged else ""
         told = f"{_count(matches)}, {matches - wrong} as recorded, {wrong} not"
-        click.echo(f"{clean(without_password(file))}: {told}{broken}{unfinished}")
+        click.echo(f"{escape_unprintable(without_password(file))}: {told}{broken}{unfinished}")
 
     def close(self) -> int:
         """The exit status."""

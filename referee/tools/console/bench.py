@@ -10,7 +10,7 @@ from ggp.protocol.messages import Reply
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.analysis import analysis_line, analysis_lines, line_of
 from ggp.referee.match.engine import Status
-from ggp.referee.terminal import clean, on_terminal
+from ggp.referee.terminal import escape_unprintable, on_terminal
 from ggp.referee.tools.archive.places import RecordSource
 from ggp.referee.tools.archive.show import list_moves
 from ggp.referee.tools.console.completion import BotWord
@@ -83,7 +83,7 @@ class Bench:
     def _a_move(self) -> str:
         """Return a move that is legal here, as an example; MOVE if the engine names none."""
         reply = self.ask("ggp-legal_moves")
-        return clean((reply.text.split() or ["MOVE"])[0])[:40] if reply.ok else "MOVE"
+        return escape_unprintable((reply.text.split() or ["MOVE"])[0])[:40] if reply.ok else "MOVE"
 
     # -- words that completion knows ---------------------------------------------------------------------------------
 
@@ -96,9 +96,9 @@ class Bench:
     def places(self) -> tuple[str, ...]:
         """The ply before each position of the main line, from the start on."""
         if self.at.record is not None:
-            return ("the start", *(clean(f"{ply.colour} {ply.move}") for ply in self.at.record.plies))
+            return ("the start", *(escape_unprintable(f"{ply.colour} {ply.move}") for ply in self.at.record.plies))
         try:
-            return ("the start", *(clean(f"{node.colour} {node.move}") for node in self.at.tree.main_line))
+            return ("the start", *(escape_unprintable(f"{node.colour} {node.move}") for node in self.at.tree.main_line))
         except OwnFailed:
             return ()
 
@@ -123,7 +123,7 @@ class Bench:
 
     def _with_comment(self, caption: str) -> str:
         comment = self.at.here().comment
-        return "\n".join([caption, *map(clean, comment.splitlines())]) if comment else caption
+        return "\n".join([caption, *map(escape_unprintable, comment.splitlines())]) if comment else caption
 
     def _moves(self, words: list[str]) -> str:
         if words:
@@ -145,9 +145,9 @@ class Bench:
         ply = played(node, "", node.ply)
         left = f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""
         time = "" if not node.recorded and not node.ms else f"  {ply.ms / 1000:.3f} s"
-        lines = [clean(f"{node.name} {node.colour} {node.move}{time}{left}")]
+        lines = [escape_unprintable(f"{node.name} {node.colour} {node.move}{time}{left}")]
         lines += analysis_lines(node.analysis, list_width()) if node.analysis else []
-        lines += [clean(f"comment: {line}") for line in node.comment.splitlines()]
+        lines += [escape_unprintable(f"comment: {line}") for line in node.comment.splitlines()]
         return "\n".join(lines)
 
     def _tree(self, words: list[str]) -> str:
@@ -163,7 +163,9 @@ class Bench:
     def _comment(self, words: list[str]) -> str:
         node, text = self.at.here(), " ".join(words)
         if not words:
-            return "\n".join(map(clean, node.comment.splitlines())) or "no comment: :comment TEXT writes one"
+            return (
+                "\n".join(map(escape_unprintable, node.comment.splitlines())) or "no comment: :comment TEXT writes one"
+            )
         if len(text) > _MOST_COMMENT:
             raise OwnFailed(f"a comment has {_MOST_COMMENT} characters at the most", code="usage")
         node.comment = "" if text == "-" else text
@@ -172,19 +174,19 @@ class Bench:
     def _info(self, words: list[str]) -> str:
         if self.at.record is not None:
             self.at.last  # noqa: B018  (it looks whether there is more)
-            return "\n".join(map(clean, [*told(self.at.record), "", self.at.caption()]))
+            return "\n".join(map(escape_unprintable, [*told(self.at.record), "", self.at.caption()]))
         self.at.here()
         tree = self.at.tree
         lines = [tree.new_game.removeprefix("ggp-new "), *(f"{name}: {text}" for name, text in tree.about.items())]
         lines.append(f"the tree: {tree.size}")
         lines += [f"bot {bot.name}: {bot.command}" for bot in self.console.bots]
-        return "\n".join(map(clean, [*lines, self.at.caption()]))
+        return "\n".join(map(escape_unprintable, [*lines, self.at.caption()]))
 
     def _why(self, words: list[str]) -> str:
         if len(words) != 1:
             raise OwnFailed("write :why MOVE", code="usage")
         reason = self.at.why(words[0])
-        return clean(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
+        return escape_unprintable(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
 
     # -- in time -----------------------------------------------------------------------------------------------------
 
@@ -211,7 +213,7 @@ class Bench:
             for step in onward:
                 time.sleep(pause if pause is not None else min(step.ms / 1000 / speed, _LONGEST_WAIT))
                 self.at.put(step)
-                click.echo(clean(_replayed(step)))
+                click.echo(escape_unprintable(_replayed(step)))
                 self._look()
         except KeyboardInterrupt:
             return self.at.caption()
@@ -270,7 +272,7 @@ def _speed(words: list[str]) -> tuple[float, float | None]:
 def _in_tree(node: TreeNode, at: TreeNode) -> str:
     """`17b D4`, in brackets where you are, with `*` for a comment or an evaluation."""
     text = f"{node.name} {node.move}{'*' if node.comment or node.evaluations else ''}"
-    return clean(f"[{text}]" if node is at else text)
+    return escape_unprintable(f"[{text}]" if node is at else text)
 
 
 def _wrapped(head: str, words: list[str], width: int) -> list[str]:

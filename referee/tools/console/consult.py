@@ -11,7 +11,7 @@ from ggp.referee.match.bot_spec import BotSpec, LaunchError, WordError, distinct
 from ggp.referee.match.engine import OVER, Status
 from ggp.referee.match.outcome import BotFault, CannotStart
 from ggp.referee.match.setting import Setting
-from ggp.referee.terminal import TextTable, clean, duration, screen_columns, shows_unicode, table_lines
+from ggp.referee.terminal import TextTable, duration, escape_unprintable, screen_columns, shows_unicode, table_lines
 from ggp.referee.tools.console.dialogue import read_bots
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.replay import list_width
@@ -77,28 +77,28 @@ class Consultation:
         bot, control = self._one(words, "answer")
         answer = self._consult(bot, *self._position(control))
         if answer.move.lower() == "resign":
-            return clean(f"{bot.name} resigns")
+            return escape_unprintable(f"{bot.name} resigns")
         if reason := self._illegal(answer.move):
-            raise OwnFailed(clean(f"{bot.name}: {answer.move[:40]}: {reason}"), code="illegal-move")
+            raise OwnFailed(escape_unprintable(f"{bot.name}: {answer.move[:40]}: {reason}"), code="illegal-move")
         self._bench.play([answer.move])
         node = self._bench.here()
         if not node.recorded:
             node.ms, node.analysis = int(answer.seconds * 1000), answer.analysis
         said = analysis_line(answer.analysis, list_width())
-        line = clean(f"{bot.name}: {node.move}, {answer.seconds:.3f} s" + (f"  {said}" if said else ""))
+        line = escape_unprintable(f"{bot.name}: {node.move}, {answer.seconds:.3f} s" + (f"  {said}" if said else ""))
         return f"{cut(line, list_width())}\n{self._bench.caption()}"
 
     def _eval(self, words: list[str]) -> str:
         if words:
             raise OwnFailed("write :eval alone; :ask asks bots", code="usage")
         node = self._bench.here()
-        lines = [clean(f"{place_of(node, self._bench.last)}: what each says for its side")]
+        lines = [escape_unprintable(f"{place_of(node, self._bench.last)}: what each says for its side")]
         said = [*self._said_of(node)]
         if not said:
             raise OwnFailed("no bot has said anything of this position: :ask asks them", code="no-evaluation")
         for one in said:
             numbers = analysis_line(one.analysis, list_width()) or "no numbers"
-            lines.append(cut(clean(f"{one.bot} ({one.colour}): {one.move}  {numbers}"), list_width()))
+            lines.append(cut(escape_unprintable(f"{one.bot} ({one.colour}): {one.move}  {numbers}"), list_width()))
         return "\n".join(lines)
 
     def _list(self, words: list[str]) -> str:
@@ -112,7 +112,8 @@ class Consultation:
         if not self._bots:
             return "there is no bot: :bots greedy adds one"
         return "\n".join(
-            clean(f"{bot.name}: {bot.command}{', running' if self.adviser.running(bot) else ''}") for bot in self._bots
+            escape_unprintable(f"{bot.name}: {bot.command}{', running' if self.adviser.running(bot) else ''}")
+            for bot in self._bots
         )
 
     # -- along a line ------------------------------------------------------------------------------------------------
@@ -137,13 +138,15 @@ class Consultation:
         if not found:
             who = f"{names[0]} has" if names else "no bot has"
             raise OwnFailed(
-                clean(f"{who} {'said no' if names else 'said a'} winrate along this line: :graph BOT SECONDS asks one"),
+                escape_unprintable(
+                    f"{who} {'said no' if names else 'said a'} winrate along this line: :graph BOT SECONDS asks one"
+                ),
                 code="no-evaluation",
             )
         plain = bool(os.environ.get("NO_COLOR")) or not shows_unicode()
         lines = []
         for bot, rates in found.items():
-            lines.append(clean(f"{bot}: Black's win rate"))
+            lines.append(escape_unprintable(f"{bot}: Black's win rate"))
             lines += graph(rates, len(line) - 1, here.ply, _columns(), plain)
         return "\n".join(lines)
 
@@ -212,9 +215,11 @@ class Consultation:
         try:
             advice: Advice = run_blocking(self.adviser.ask(bot, setting, plies, status))
         except CannotStart as error:
-            raise OwnFailed(clean(f"{error.who}: {error}"), code=error.code) from None
+            raise OwnFailed(escape_unprintable(f"{error.who}: {error}"), code=error.code) from None
         except BotFault as fault:
-            raise OwnFailed(clean(f"{bot.name}: {fault.termination}: {fault}"), code=str(fault.termination)) from None
+            raise OwnFailed(
+                escape_unprintable(f"{bot.name}: {fault.termination}: {fault}"), code=str(fault.termination)
+            ) from None
         if not advice.move:
             raise OwnFailed(f"{bot.name} does not say which stones are dead", code="no-answer")
         said = Evaluation(bot.name, status.to_play, advice.move, advice.seconds, advice.analysis)
@@ -224,7 +229,7 @@ class Consultation:
     def _judged(self, said: Evaluation) -> str:
         """`greedy: D4`, and why it is illegal if it is."""
         reason = self._illegal(said.move)
-        return clean(f"{said.bot}: {cut(said.move, _MOST_MOVE)}" + (f": {reason}" if reason else ""))
+        return escape_unprintable(f"{said.bot}: {cut(said.move, _MOST_MOVE)}" + (f": {reason}" if reason else ""))
 
     def _illegal(self, move: str) -> str:
         if move.lower() == "resign":

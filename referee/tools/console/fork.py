@@ -25,7 +25,7 @@ from ggp.referee.match.report import effect_of, live_parts, score_line
 from ggp.referee.match.series import PrepareError, SeriesConfig, prepare
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.scale import in_elo
-from ggp.referee.terminal import LiveLine, can_redraw, clean
+from ggp.referee.terminal import LiveLine, can_redraw, escape_unprintable
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.workbench import Workbench
 
@@ -85,7 +85,7 @@ def _with_control(bot: BotSpec, control: str) -> BotSpec:
     try:
         return replace(bot, control=TimeControl.parse(control)) if control else bot
     except ValueError as error:
-        raise OwnFailed(clean(str(error))) from None
+        raise OwnFailed(escape_unprintable(str(error))) from None
 
 
 def _setup(bench: Workbench, engine: BotSpec, bots: list[BotSpec], asked: _Asked, human: bool) -> SeriesConfig:
@@ -129,7 +129,7 @@ def _setup(bench: Workbench, engine: BotSpec, bots: list[BotSpec], asked: _Asked
         )
         return prepare(setup)[0]
     except (ValueError, PrepareError) as error:
-        raise OwnFailed(clean(str(error))) from None
+        raise OwnFailed(escape_unprintable(str(error))) from None
 
 
 def _bot(word: str, human: bool) -> BotSpec:
@@ -216,7 +216,7 @@ def _obey(report: SeriesReport) -> None:
 
 def _failure(report: SeriesReport) -> str:
     for who, reason in report.suspended.items():
-        return clean(f"{who} cannot play: {reason}")
+        return escape_unprintable(f"{who} cannot play: {reason}")
     return report.failed or ("a worker process died" if report.deaths else "")
 
 
@@ -226,4 +226,4 @@ def _score(report: SeriesReport) -> str:
     line = f"{score_line(report)}; black {black.points:g}, white {white.points:g}"
     if elo := in_elo(effect_of(report.tally), sign="+"):
         line += f"; {report.runs[0].setup.bots[0].name} {elo} Elo (95 %)"
-    return clean(line)
+    return escape_unprintable(line)

@@ -15,7 +15,7 @@ from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.match.engine import parse_status
 from ggp.referee.match.outcome import EngineFailed
 from ggp.referee.match.score_table import score_lines
-from ggp.referee.terminal import clean, screen_columns
+from ggp.referee.terminal import escape_unprintable, screen_columns
 from ggp.referee.tools.archive.places import RecordSource
 from ggp.referee.tools.console.completion import BotWord
 from ggp.referee.tools.console.own_commands import OwnFailed
@@ -116,7 +116,7 @@ def _ending(record: Record | None) -> str:
     end = record.end if record else None
     if end is None:
         return "the match was dropped before its end"
-    return clean(f"the match is over: {end.result or 'void'}, {end.termination}")
+    return escape_unprintable(f"the match is over: {end.result or 'void'}, {end.termination}")
 
 
 def board(ask: Ask) -> str:
@@ -154,7 +154,7 @@ class MatchCaption:
         at = self._bench.see(history, facts_of_scene(scene))
         if at is None:
             return ("another game than the match",)
-        return tuple(map(clean, caption(self.record, at, _colours(status))))
+        return tuple(map(escape_unprintable, caption(self.record, at, _colours(status))))
 
     def ask(self, ask: Ask) -> tuple[str, ...]:
         """Ask the engine, then the same."""
@@ -164,13 +164,15 @@ class MatchCaption:
     def of(self) -> str:
         """The game and the bots."""
         start = self.record.start
-        return clean(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
+        return escape_unprintable(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
 
     def bots(self) -> Iterable[BotWord]:
         """The bots of the match that can be started again."""
         for seat, party in enumerate(self.record.start.bots, 1):
             if party.command and party.command != HUMAN:
-                yield BotWord(shlex.quote(bot_word(party)), bot_word(party), clean(f"seat {seat} of the match"))
+                yield BotWord(
+                    shlex.quote(bot_word(party)), bot_word(party), escape_unprintable(f"seat {seat} of the match")
+                )
 
 
 def caption(record: Record, at: TreeNode, colours: dict[int, str]) -> list[str]:

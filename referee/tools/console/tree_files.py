@@ -21,7 +21,7 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.engine import start_engine
 from ggp.referee.match.outcome import EngineFailed
 from ggp.referee.match.setting import Timeouts, new_game
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.archive.export import sgf_node, sgf_root
 from ggp.referee.tools.archive.game_files import CannotImport, FoundMove, ImportedGame, ImportedTree, sgf_trees
 from ggp.referee.tools.archive.import_ import ImportRules, to_record
@@ -76,7 +76,7 @@ def open_tree(place: str, words: tuple[str, ...], command: tuple[str, ...], url:
         installed = [point.name for point in entry_points("ggp.games")]
         if recorded_engine(start) and not (command or url or start.game in installed):
             how = how_to_name_engine(start, "--connect" if "://" in recorded_engine(start) else "--")
-            raise click.ClickException(clean(f"our engine knows no {start.game}: {how}"))
+            raise click.ClickException(escape_unprintable(f"our engine knows no {start.game}: {how}"))
         first, moves = new_game(start.game, start.options), [(ply.colour, ply.move) for ply in plies]
     then = tuple(f"ggp-play {colour} {move}" for colour, move in moves)
     return OpenTree(target._replace(first=first, then=then, bots=bots), source, tree)
@@ -117,7 +117,9 @@ def _read_sgf(place: RecordPlace) -> tuple[GameTree, list[tuple[str, str]]]:
                 return tree, _plies_at(tree, place)
     except (CannotImport, TreeFull) as problem:
         raise click.ClickException(f"{place.source}, game {max(seen, 1)}: {problem}") from None
-    raise click.ClickException(clean(f"{place.source} holds {seen} games, and none is #{place.key}: write #1"))
+    raise click.ClickException(
+        escape_unprintable(f"{place.source} holds {seen} games, and none is #{place.key}: write #1")
+    )
 
 
 def _plies_at(tree: GameTree, place: RecordPlace) -> list[tuple[str, str]]:
@@ -191,7 +193,7 @@ def save_sgf(tree: GameTree, record: Record | None, path: Path) -> str:
             texts.append(text)
             children.append([])
     except ValueError as error:
-        raise OwnFailed(clean(f"the tree cannot be written as SGF: {error}"), code="not-sgf") from None
+        raise OwnFailed(escape_unprintable(f"the tree cannot be written as SGF: {error}"), code="not-sgf") from None
     for node, number in numbers.items():
         children[number] = [numbers[child] for child in node.children]
     replace_file(path, f"{written_tree(texts, children)}\n".encode("utf-8", "replace"))
@@ -241,7 +243,7 @@ def save_record(tree: GameTree, last: TreeNode, record: Record | None, engine: B
         raise OwnFailed("nothing is played yet: a record holds at least one ply", code="no-ply")
     if record is not None and nodes[-1].recorded and len(nodes) == len(record.plies):
         replace_file(path, record.lines())
-        return f"{path} written: the match {clean(record.start.match)}, {len(nodes)} plies"
+        return f"{path} written: the match {escape_unprintable(record.start.match)}, {len(nodes)} plies"
     made = run_blocking(_as_record(tree, nodes, engine))
     replace_file(path, made.lines())
     return f"{path} written: a record of {len(nodes)} {'ply' if len(nodes) == 1 else 'plies'}, {made.start.match}"
@@ -259,7 +261,7 @@ async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> 
         finally:
             await judge.peer.stop()
     except (CannotImport, EngineFailed) as error:
-        raise OwnFailed(clean(str(error)), code=getattr(error, "code", "not-a-record")) from None
+        raise OwnFailed(escape_unprintable(str(error)), code=getattr(error, "code", "not-a-record")) from None
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     bots = (Party(name="console-1"), Party(name="console-2"))
     start = msgspec.structs.replace(record.start, bots=bots, started=started)

@@ -23,7 +23,7 @@ from ggp.referee.match.analysis import line_of
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import Engine, start_engine
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.terminal import NOTHING, BoardText, can_redraw, clean, draw_scene, rich_console
+from ggp.referee.terminal import NOTHING, BoardText, can_redraw, draw_scene, escape_unprintable, rich_console
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.replay import MatchCaption
 from ggp.referee.tools.console.workbench import Workbench
@@ -159,7 +159,7 @@ def find(word: str, roll: Roll) -> str:
         return word
     found = [name for name in roll.matches if word in name]
     if len(found) > 1:
-        raise Ambiguous(f"{clean(word)} may mean {len(found)} matches: name more of it\n{listing(roll)}")
+        raise Ambiguous(f"{escape_unprintable(word)} may mean {len(found)} matches: name more of it\n{listing(roll)}")
     return found[0] if found else word
 
 
@@ -181,12 +181,14 @@ def listing(roll: Roll, most: int = 50) -> str:
 def about(head: MatchHead) -> str:
     """A match in a line."""
     game = " ".join([head.game, *(f"{name}={value}" for name, value in head.options.items())])
-    return clean(f"{head.match}  {game}  {head.control}  {' - '.join(head.bots)}")
+    return escape_unprintable(f"{head.match}  {game}  {head.control}  {' - '.join(head.bots)}")
 
 
 def result(over: Over) -> str:
     """How a match ended, in a line."""
-    return clean(f"{over.head.match}  {' - '.join(over.head.bots)}  {over.result or 'void'}, {over.termination}")
+    return escape_unprintable(
+        f"{over.head.match}  {' - '.join(over.head.bots)}  {over.result or 'void'}, {over.termination}"
+    )
 
 
 # -- the board --------------------------------------------------------------------------------------------------------
@@ -265,7 +267,7 @@ class View:
 
     def note(self, text: str) -> None:
         """Of the connection: a line on stderr."""
-        click.echo(clean(text), err=True)
+        click.echo(escape_unprintable(text), err=True)
 
     def draw(self) -> None:
         """Called often; draw if it is time."""
@@ -284,12 +286,12 @@ class LinesView(View):
         if isinstance(event, MatchStarted):
             game = " ".join([event.game, *(f"{name}={value}" for name, value in event.options.items())])
             first, second = event.bots
-            click.echo(clean(f"{event.match}: {game}, {event.time}, {first.name} - {second.name}"))
+            click.echo(escape_unprintable(f"{event.match}: {game}, {event.time}, {first.name} - {second.name}"))
         elif isinstance(event, MovePlayed):
             left = "" if event.left is None else f"  {event.left / 1000:.3f} s left"
-            click.echo(clean(f"{line_of(event)}{left}"))
+            click.echo(escape_unprintable(f"{line_of(event)}{left}"))
         else:
-            click.echo(clean(f"{event.match} over: {event.result or 'void'}, {event.termination}"))
+            click.echo(escape_unprintable(f"{event.match} over: {event.result or 'void'}, {event.termination}"))
         record = self._shown.record
         if self._renderer is not None and record is not None and not isinstance(event, MatchEnded):
             board = self._renderer.draw(record)
@@ -297,7 +299,7 @@ class LinesView(View):
             click.echo("\n".join([*lines, *(board.notes if not lines else ()), ""]))
 
     def again(self) -> None:
-        click.echo(clean(f"{self._shown.match} was taken up from an earlier ply:"))
+        click.echo(escape_unprintable(f"{self._shown.match} was taken up from an earlier ply:"))
 
     def close(self) -> None:
         if self._renderer is not None:
@@ -361,24 +363,28 @@ class ScreenView(View):
 
     def _match(self) -> list[Text]:
         shown, record = self._shown, self._shown.record
-        trouble = [Text(clean(shown.trouble), style="bold red")] if shown.trouble else []
+        trouble = [Text(escape_unprintable(shown.trouble), style="bold red")] if shown.trouble else []
         if record is None:
-            waits = "waiting for a match to begin" if not shown.match else f"waiting for {clean(shown.match)}"
+            waits = (
+                "waiting for a match to begin" if not shown.match else f"waiting for {escape_unprintable(shown.match)}"
+            )
             return [*trouble, Text(waits, style="dim")]
         at = (record.start.match, len(record.plies), record.end is not None)
         if at != self._drawn and not self._closed:  # when closing, do not wait for an engine
             self._board, self._drawn = self._renderer.draw(record), at
         start, board = record.start, self._board
         game = " ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())])
-        lines = [Text(clean(f"{game}  {start.time}  {start.match}"), style="bold"), *trouble]
+        lines = [Text(escape_unprintable(f"{game}  {start.time}  {start.match}"), style="bold"), *trouble]
         lines += [Text(line) for line in board.caption]
         if record.end is not None:
             end = record.end
             winner = f", won by {start.bots[end.winner - 1].name}" if end.winner in (1, 2) else ""
-            lines.append(Text(clean(f"over: {end.result or 'void'}, {end.termination}{winner}"), style="bold cyan"))
+            lines.append(
+                Text(escape_unprintable(f"over: {end.result or 'void'}, {end.termination}{winner}"), style="bold cyan")
+            )
         lines.append(Text())
         lines += [Text.assemble(*((piece, _STYLES.get(style, "")) for style, piece in line)) for line in board.lines]
-        return [*lines, *(Text(clean(note), style="dim") for note in board.notes)]
+        return [*lines, *(Text(escape_unprintable(note), style="dim") for note in board.notes)]
 
     def _rest(self) -> list[Text]:
         shown = self._shown
@@ -475,7 +481,9 @@ class SpectatorClient:
             self._over = bool(self._word)
 
     def _nowhere(self, match: str) -> click.ClickException:
-        return click.ClickException(f"{self._shown.url} knows no match {clean(match)}\n{listing(self._shown.roll)}")
+        return click.ClickException(
+            f"{self._shown.url} knows no match {escape_unprintable(match)}\n{listing(self._shown.roll)}"
+        )
 
 
 def list_matches(there: Spectator, say: Callable[[str], None]) -> None:

@@ -13,7 +13,7 @@ from ggp.protocol.messages import Reply
 from ggp.protocol.records import MovePlayed, Record
 from ggp.referee.match.engine import Status, parse_status
 from ggp.referee.match.outcome import EngineFailed
-from ggp.referee.terminal import clean
+from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.console.dialogue import GENMOVES, PLAYS, SET_UPS, UNDOES, move_of
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import GameTree, TreeFull, TreeNode
@@ -129,7 +129,7 @@ class Workbench:
             line = "match" if self.record else "main line"
             raise OwnFailed(f"there is no ply {name}: the {line} has the plies 0 to {last}", code="no-ply")
         if node is None:
-            raise OwnFailed(f"there is no ply {clean(name)[:40]}: :tree lists them", code="no-ply")
+            raise OwnFailed(f"there is no ply {escape_unprintable(name)[:40]}: :tree lists them", code="no-ply")
         return self.put(node)
 
     def back(self, count: int) -> Status:
@@ -181,8 +181,10 @@ class Workbench:
             return ANOTHER_GAME if self._bound else NO_GAME
         text = f"{place_of(at, self.last)}{f': {at.colour} {at.move}' if at.move else ''}"
         if at.line:
-            return clean(text)
-        return clean(text if at.ply < self.last or not self.record or self.record.end else f"{text}, the last so far")
+            return escape_unprintable(text)
+        return escape_unprintable(
+            text if at.ply < self.last or not self.record or self.record.end else f"{text}, the last so far"
+        )
 
     # -- moving the engine ---------------------------------------------------------------------------------------
 
@@ -211,7 +213,7 @@ class Workbench:
         """Play a move on the engine and in the tree. Raises OwnFailed, which begins with `what`."""
         reply = self._ask(f"ggp-play {status.to_play} {move}")
         if not reply.ok:
-            raise OwnFailed(clean(f"{what}: {reply.text}"), code="ply-refused")
+            raise OwnFailed(escape_unprintable(f"{what}: {reply.text}"), code="ply-refused")
         played, _, text = reply.text.partition(" ")
         self._at = self._add(node, status.seat, status.to_play, played.removeprefix("move="))
         return self._at, self._read(Reply(True, text))

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ggp.referee import terminal
-from ggp.referee.terminal import TextTable, clean, rich_console
+from ggp.referee.terminal import TextTable, escape_unprintable, rich_console
 from ggp.referee.tools.tap.recording import CommandPair, RecordedSession
 
 SLOWEST = 5
@@ -46,31 +46,31 @@ def facts(sessions: list[RecordedSession]) -> list[dict[str, object]]:
 
 
 def _show_session(console: Console, session: RecordedSession) -> None:
-    console.print(Text(clean(f"{shlex.join(map(str, session.command))}  {session.wall}")), style="bold")
+    console.print(Text(escape_unprintable(f"{shlex.join(map(str, session.command))}  {session.wall}")), style="bold")
     for pair in session.pairs:
         console.print(Text(_pair_text(session, pair)))
     for line in session.stray:
-        console.print(Text(f"  no answer to anything: {clean(line)}"), style="yellow")
+        console.print(Text(f"  no answer to anything: {escape_unprintable(line)}"), style="yellow")
     for _, data in session.stderr:
         for line in data.decode("utf-8", "backslashreplace").splitlines():
-            console.print(Text(f"  stderr: {clean(line)}"), style="dim")
+            console.print(Text(f"  stderr: {escape_unprintable(line)}"), style="dim")
     for note in session.notes:
-        console.print(Text(f"  {clean(note)}"), style="dim")
+        console.print(Text(f"  {escape_unprintable(note)}"), style="dim")
     answered = [pair for pair in session.pairs if pair.reply is not None]
     if answered:
         terminal.show(_table(session))
         console.print("slowest:")
         for pair in sorted(answered, key=lambda pair: -pair.seconds)[:SLOWEST]:
-            console.print(Text(f"  {_micro(pair.seconds):>12} µs  {clean(pair.command)[:100]}"))
+            console.print(Text(f"  {_micro(pair.seconds):>12} µs  {escape_unprintable(pair.command)[:100]}"))
 
 
 def _pair_text(session: RecordedSession, pair: CommandPair) -> str:
-    head = f"{pair.sent - session.began:12.6f}  {clean(pair.command)}"
+    head = f"{pair.sent - session.began:12.6f}  {escape_unprintable(pair.command)}"
     if pair.reply is None:
         return f"{head}\n              no answer"
     text = pair.reply.text[:_SHOWN]
     mark = "=" if pair.reply.ok else "?"
-    lines = "\n                ".join(clean(line) for line in text.split("\n"))
+    lines = "\n                ".join(escape_unprintable(line) for line in text.split("\n"))
     odd = f"\n              {pair.odd}" if pair.odd else ""
     return f"{head}\n              {mark} {lines}  ({_micro(pair.seconds)} µs){odd}"
 
