@@ -17,6 +17,7 @@ JOBS ?= $(shell nproc)
 BIN := .venv/bin
 SOURCES := ggp protocol engines referee bots tests docs/*.py
 LADDER := games/play.toml
+SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor.
 
 # Another environment's settings must not reach into ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
@@ -84,11 +85,14 @@ coverage-models: dev ## hold the models at full branch coverage by the walks and
 	@$(BIN)/python -m pytest $(patsubst %,tests/rules/test_%.py,models go laido stigmergy taigo taugo yugo) \
 	    --cov=tests.rules.models --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered $(ARGS)
 
-check: dev ## lint, format, types, import contracts, stale documentation
+check: dev ## lint, format, types, import contracts, workflows, stale documentation
 	@$(BIN)/ruff check --quiet $(SOURCES)
 	@$(BIN)/ruff format --check --quiet $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(SCHEMA)github-workflows .github/workflows/*.yml
+	@$(SCHEMA)github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	@$(SCHEMA)citation-file-format CITATION.cff
 	@$(BIN)/python -m docs.generate --check
 
 check-native: ## prove the C++ core without Python, under the address and undefined-behaviour sanitizers
