@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.engine import AGREE, Status
-from ggp.referee.match.outcome import BotFault, Termination
+from ggp.referee.match.outcome import refused_advice
 from ggp.referee.match.player import Player, start_bot
 from ggp.referee.match.setting import Setting
 
@@ -60,7 +60,7 @@ class Adviser:
             await self.dismiss(bot)
             raise
         if not reply.ok:
-            raise BotFault(Termination.REFUSED, f"it answers `? {reply.text[:200]}`")
+            raise refused_advice(reply.text)
         move, _, rest = reply.text.partition("\n")
         if move.lower() != "resign":
             self._running[bot].plies += player.knows([(status.to_play, move)])

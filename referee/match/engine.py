@@ -12,7 +12,7 @@ from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party, Record
 from ggp.protocol.rules_text import Rules, read_markdown
 from ggp.referee.match.bot_spec import BotSpec, HostBusy, LaunchError
-from ggp.referee.match.outcome import BotFault, EngineFailed, Termination
+from ggp.referee.match.outcome import BotFault, EngineFailed, illegal_move
 from ggp.referee.match.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
 from ggp.referee.match.setting import TIMEOUTS, Timeouts, new_game
 
@@ -128,7 +128,7 @@ class Engine:
             canonical, _, status = text.partition(" ")
             return canonical[5:], parse_status(status)
         if not ok and text.startswith("illegal move"):
-            raise BotFault(Termination.ILLEGAL_MOVE, text)
+            raise illegal_move(text)
         raise EngineFailed(f"the engine answers `{line[:200]}` with `{'=' if ok else '?'} {text[:200]}`")
 
     async def replay(self, record: Record, plies: int) -> Status:

@@ -42,7 +42,7 @@ from ggp.referee.match.clock import Clock, ControlKind
 from ggp.referee.match.engine import AGREE, Engine, Status
 from ggp.referee.match.match_runner import MatchRunner, Suspended
 from ggp.referee.match.move_words import MOVE_WORDS
-from ggp.referee.match.outcome import BotFault, CannotStart, PliesTakenBack, Termination
+from ggp.referee.match.outcome import BotFault, CannotStart, PliesTakenBack, Termination, no_move_in_time
 from ggp.referee.match.player import Player
 from ggp.referee.match.pool import SeriesReport, SeriesRun
 from ggp.referee.match.process import Peer
@@ -378,7 +378,7 @@ class HumanPlayer(Player):
             try:
                 typed = terminal.read(f"{colour} ({self.name})> ", words, deadline, clocks)
             except TimeUp:
-                raise BotFault(Termination.TIME, "there was no move when the time was up") from None
+                raise no_move_in_time() from None
             except HumanLeft:
                 terminal.show("The input has ended: resigned")
                 return "resign"

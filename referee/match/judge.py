@@ -7,7 +7,7 @@ from ggp.referee.match.adjudication import AdjudicationRule, Adjudicator, missin
 from ggp.referee.match.analysis import read_analysis
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import NO_CLOCK, Clock, TimeControl
-from ggp.referee.match.outcome import BotFault, CannotStart, Termination
+from ggp.referee.match.outcome import BotFault, CannotStart, refused_genmove
 from ggp.referee.match.player import Player, start_bot
 from ggp.referee.match.setting import Setting, Timeouts
 
@@ -71,5 +71,5 @@ async def _evaluate(
         player.tell(side, move)
     reply, _ = await player.genmove(colour, clock, clock)
     if not reply.ok:
-        raise BotFault(Termination.REFUSED, f"answers `genmove` with `? {reply.text[:200]}`")
+        raise refused_genmove(reply.text)
     return reply.text.partition("\n")[2]

@@ -26,6 +26,12 @@ from ggp.referee.match.outcome import (
     PliesTakenBack,
     Termination,
     forfeit,
+    illegal_move_at_failure,
+    late_move,
+    refused_genmove,
+    refused_to_go_on,
+    resigned,
+    unreadable_move,
 )
 from ggp.referee.match.player import Player
 from ggp.referee.match.setting import Setting
@@ -196,7 +202,7 @@ class _MatchState:
                     raise EngineFailed(said) from None
                 if self.early():
                     raise
-                raise BotFault(Termination.REFUSED, f"it refuses to go on with the match: {refused}") from None
+                raise refused_to_go_on(str(refused)) from None
             for colour, move in self.moves:
                 player.tell(colour, move)
 
@@ -397,7 +403,7 @@ class _MatchState:
         except EngineFailed:
             if legal:
                 raise
-        raise BotFault(Termination.ILLEGAL_MOVE, f"illegal move: {answer[:80]}, at which the engine failed: {failure}")
+        raise illegal_move_at_failure(answer, failure)
 
     async def _renew_engine(self, failure: EngineFailed) -> None:
         """Have another engine play the plies so far. Raises EngineFailed."""
@@ -426,7 +432,7 @@ class _MatchState:
         why = self.players[self.seat - 1].peer.late_because(overrun)
         because = f"; {why}" if why else ""
         if overrun > self.match.margin:
-            raise BotFault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
+            raise late_move(overrun, because)
         self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven{because}")
 
     def _tell_credit(self, overrun: int) -> None:
@@ -486,8 +492,7 @@ def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
     """The move, one word that may be sent to the engine, and the analysis. Raises BotFault."""
     if not reply.ok:
         text, _, analysis = reply.text.partition("\n") if analyses else (reply.text, "", "")
-        detail = f"answers `genmove` with `? {text[:200]}`"
-        raise BotFault(Termination.REFUSED, detail, analysis=analysis[:_MAX_ANALYSIS])
+        raise refused_genmove(text, analysis=analysis[:_MAX_ANALYSIS])
     move, analysis = reply.text, ""
     if move.isalnum() and move.isascii() and len(move) < 6:  # a vertex, `pass` or an unknown word
         return move, ""
@@ -495,11 +500,9 @@ def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
         move, _, analysis = move.partition("\n")
         move = move.strip(" \t")  # around one line they are the frame's, which the framing drops
     if move.lower() == "resign":
-        raise BotFault(Termination.RESIGNATION, "", analysis=analysis[:_MAX_ANALYSIS])
+        raise resigned(analysis[:_MAX_ANALYSIS])
     if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:
-        raise BotFault(
-            Termination.ILLEGAL_MOVE, f"unreadable move {reply.text[:80]!r}: an answer to genmove is one word"
-        )
+        raise unreadable_move(reply.text)
     return move, analysis[:_MAX_ANALYSIS]
 
 

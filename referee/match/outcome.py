@@ -73,18 +73,75 @@ class BotFault(Exception):
         self.ms = ms
 
 
+class EngineFailed(Problem):
+    """The engine crashed, stopped answering or contradicted itself: the match has no loser."""
+
+    code = "engine-failed"
+
+
+# -- The faults in words: a match is lost for one of these reasons, or for what the conversation with the bot became
+# (diagnosis).
+
+_SHOWN = 200  # characters of what a bot said
+
+
+def refused_genmove(text: str, analysis: str = "") -> BotFault:
+    return BotFault(Termination.REFUSED, f"answers `genmove` with `? {text[:_SHOWN]}`", analysis=analysis)
+
+
+def refused_advice(text: str) -> BotFault:
+    return BotFault(Termination.REFUSED, f"it answers `? {text[:_SHOWN]}`")
+
+
+def refused_to_go_on(reason: str) -> BotFault:
+    """A bot does not take the setting of a match that is under way."""
+    return BotFault(Termination.REFUSED, f"it refuses to go on with the match: {reason}")
+
+
+def rejected_legal_move(asked: str, text: str) -> BotFault:
+    return BotFault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {text[:_SHOWN]}`")
+
+
+def resigned(analysis: str) -> BotFault:
+    return BotFault(Termination.RESIGNATION, "", analysis=analysis)
+
+
+def illegal_move(said_by_engine: str) -> BotFault:
+    return BotFault(Termination.ILLEGAL_MOVE, said_by_engine)
+
+
+def illegal_move_at_failure(move: str, failure: EngineFailed) -> BotFault:
+    """Two engines failed at a move that is not listed as legal."""
+    return BotFault(Termination.ILLEGAL_MOVE, f"illegal move: {move[:80]}, at which the engine failed: {failure}")
+
+
+def unreadable_move(text: str) -> BotFault:
+    return BotFault(Termination.ILLEGAL_MOVE, f"unreadable move {text[:80]!r}: an answer to genmove is one word")
+
+
+def late_move(overrun: int, because: str) -> BotFault:
+    """`overrun`: ms beyond the time and the margin; `because`: why it was late, after a semicolon, or ""."""
+    return BotFault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
+
+
+def no_move_in_time() -> BotFault:
+    return BotFault(Termination.TIME, "there was no move when the time was up")
+
+
+def gone_before_its_turn(exit: str) -> BotFault:
+    return BotFault(Termination.DISCONNECTED, f"it ended before its turn: {exit}", void=True)
+
+
+def not_reconnected() -> BotFault:
+    return BotFault(Termination.DISCONNECTED, "it did not reconnect after the server was restarted")
+
+
 class PliesTakenBack(Exception):
     """The side to move and its opponent have agreed to take back so many plies."""
 
     def __init__(self, plies: int) -> None:
         super().__init__(f"{plies} {'ply' if plies == 1 else 'plies'} taken back by agreement")
         self.plies = plies
-
-
-class EngineFailed(Problem):
-    """The engine crashed, stopped answering or contradicted itself: the match has no loser."""
-
-    code = "engine-failed"
 
 
 class CannotStart(CodedError):

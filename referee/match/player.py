@@ -18,7 +18,7 @@ from ggp.referee.match import clock, diagnosis
 from ggp.referee.match.bot_spec import CHANGED, BotSpec, HostBusy, LaunchError, version_of
 from ggp.referee.match.clock import Clock, ggp_clock
 from ggp.referee.match.diagnosis import Notify, Silence
-from ggp.referee.match.outcome import BotFault, CannotStart, Termination
+from ggp.referee.match.outcome import BotFault, CannotStart, Termination, gone_before_its_turn, rejected_legal_move
 from ggp.referee.match.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch, sandbox_of
 from ggp.referee.match.sandbox.machine import in_record
 from ggp.referee.match.setting import TIMEOUTS, Setting, Timeouts
@@ -107,7 +107,7 @@ class Player(ABC):
     def check_alive(self) -> None:
         """Before ply 2 a bot that is already gone makes the match void instead of losing it."""
         if ended := self.peer.exited():
-            raise BotFault(Termination.DISCONNECTED, f"it ended before its turn: {ended}", void=True)
+            raise gone_before_its_turn(ended)
 
     async def agree(self, colour: str) -> Reply:
         """Its `dead:` move by genmove, off the clock."""
@@ -269,7 +269,7 @@ class Player(ABC):
                         raise
                     reply = await self._receive_late(deadline)
                 if not reply.ok and asked.startswith("play "):
-                    raise BotFault(Termination.REJECTS_LEGAL_MOVE, f"answers `{asked}` with `? {reply.text[:200]}`")
+                    raise rejected_legal_move(asked, reply.text)
         except PEER_FAULTS as error:
             raise self._fault(error) from None
         self._unsent.clear()

@@ -26,7 +26,7 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.engine import Engine, GameRefused
 from ggp.referee.match.match import EARLY, Match, play_match
 from ggp.referee.match.match_runner import ENGINE_TRIES
-from ggp.referee.match.outcome import BotFault, CannotStart, EngineFailed, Termination, forfeit
+from ggp.referee.match.outcome import CannotStart, EngineFailed, forfeit, not_reconnected
 from ggp.referee.match.record_file import RecordWriter
 from ggp.referee.match.series import GameResult, SeriesConfig, draw_opening, seats
 from ggp.referee.match.setting import Timeouts
@@ -360,9 +360,6 @@ async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
 # -- recovery of the previous run's matches ---------------------------------------------------------------------------
 
 
-_ABSENT = "it did not reconnect after the server was restarted"
-
-
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """An unfinished match: `bots` by name and version, in the order of the pair."""
@@ -442,10 +439,12 @@ class LeftOver:
                 one.open_pairs.fix(result)
             if not results:
                 left = await room.writer.work(lambda: one.open_pairs.still_open(one.pair))
-            room.event_log.log("game", "disconnected", match=start.match, culprit=absent[0][0], detail=_ABSENT)
+            room.event_log.log(
+                "game", "disconnected", match=start.match, culprit=absent[0][0], detail=str(not_reconnected())
+            )
         else:
             left = one.pair
-            room.event_log.log("void", "restart", match=start.match, reason=_ABSENT)
+            room.event_log.log("void", "restart", match=start.match, reason=str(not_reconnected()))
         one.open_pairs.release(one.pair, left)
         room.live.remove(start.match)
         room.spectators.end(start.match)
@@ -494,7 +493,7 @@ def _lost_by(record: Record, seat: int) -> Record:
     """The record with its end: that seat did not come back."""
     last = record.plies[-1]
     black = last.seat if (last.colour == "black") != (last.move == "swap-sides") else 3 - last.seat
-    fault = BotFault(Termination.DISCONNECTED, _ABSENT)
+    fault = not_reconnected()
     outcome = forfeit(fault, seat, black)
     end = MatchEnded(
         seq=len(record.plies) + 1,
