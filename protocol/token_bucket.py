@@ -32,7 +32,3 @@ class TokenBucket:
     def delay(self, now: float) -> float:
         """Seconds until a debt is paid; 0 without one."""
         return max(0.0, -self.available(now) / self._rate)
-
-    def is_full(self, now: float) -> bool:
-        """Whether a new bucket would hold no more."""
-        return self.available(now) >= self._capacity

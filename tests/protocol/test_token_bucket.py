@@ -20,7 +20,7 @@ def test_a_debt_is_paid_at_the_rate() -> None:
     assert bucket.delay(0.0) == 0
     assert bucket.consume(3, 0.0) and not bucket.consume(4, 0.0)
     assert bucket.available(0.0) == -4 and bucket.delay(0.0) == 2
-    assert not bucket.is_full(3.0) and bucket.is_full(3.5)
+    assert bucket.delay(1.5) == 0.5 and bucket.delay(3.0) == 0 and bucket.available(9.0) == 3
 
 
 def test_a_clock_that_runs_backward_adds_no_tokens() -> None:

@@ -3,9 +3,10 @@
 Arithmetic only; the caller passes the time in, in seconds.
 """
 
-from collections import OrderedDict, deque
-from collections.abc import Collection
+from collections import deque
 from ipaddress import IPv6Address, IPv6Network
+
+from cachetools import LRUCache
 
 from ggp.protocol.token_bucket import TokenBucket
 
@@ -15,88 +16,37 @@ _NETWORK = 64  # bits of an IPv6 address that identify one customer
 
 
 class Allowance:
-    """`messages` and `octets` a second, for one connection or for all connections of one owner.
+    """`messages` and `octets` a second, for one connection or for all connections of one owner."""
 
-    Two token buckets in one, because every message is counted in both.
-    """
-
-    __slots__ = ("_message_rate", "_messages", "_octet_rate", "_octets", "_then")
+    __slots__ = ("_messages", "_octets")
 
     def __init__(self, messages: float, octets: float, now: float) -> None:
-        self._message_rate, self._octet_rate, self._then = messages, octets, now
-        self._messages, self._octets = messages * BURST, octets * BURST  # that are left, negative for a debt
+        self._messages = TokenBucket(messages, messages * BURST, now)
+        self._octets = TokenBucket(octets, octets * BURST, now)
 
     def consume(self, size: int, now: float) -> bool:
-        """Count one message of `size` bytes, even where that leaves a debt; False if it exceeds a limit."""
-        passed, self._then = now - self._then, now
-        messages, octets = self._messages, self._octets
-        if passed > 0:  # a clock that ran backward adds nothing
-            messages = min(self._message_rate * BURST, messages + passed * self._message_rate)
-            octets = min(self._octet_rate * BURST, octets + passed * self._octet_rate)
-        self._messages = messages = messages - 1
-        self._octets = octets = octets - size
-        return messages >= 0 and octets >= 0
-
-    def is_full(self, now: float) -> bool:
-        """Whether a new one would allow no more."""
-        passed = max(0.0, now - self._then)
-        messages, octets = self._messages + passed * self._message_rate, self._octets + passed * self._octet_rate
-        return messages >= self._message_rate * BURST and octets >= self._octet_rate * BURST
-
-
-class Allowances:
-    """One allowance for each owner. It outlives the connections until it is full again, so that reconnecting gains
-    nothing."""
-
-    def __init__(self) -> None:
-        self._by_owner: dict[str, Allowance] = {}
-
-    def of(self, owner: str, messages: float, octets: float, now: float) -> Allowance:
-        """The owner's allowance; a full one, at these rates, if there is none."""
-        if owner not in self._by_owner:
-            self._by_owner[owner] = Allowance(messages, octets, now)
-        return self._by_owner[owner]
-
-    def forget(self, here: Collection[str], now: float) -> None:
-        """Delete the full allowances of owners that are not `here`."""
-        if len(self._by_owner) > len(here):
-            self._by_owner = {who: one for who, one in self._by_owner.items() if who in here or not one.is_full(now)}
-
-    def __len__(self) -> int:
-        return len(self._by_owner)
+        """Count one message of `size` bytes, even where that leaves a debt; return False if it exceeds a limit."""
+        within = self._messages.consume(1, now)
+        return self._octets.consume(size, now) and within
 
 
 class KeyedBuckets:
     """A token bucket for each key; of more than `most` keys the ones used longest ago are forgotten."""
 
-    def __init__(self, rate: float, capacity: float, most: int) -> None:
-        self._rate, self._capacity, self._most = rate, capacity, most
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+    def __init__(self, rate: float, capacity: float, most: int = _MOST_ADDRESSES) -> None:
+        self._rate, self._capacity = rate, capacity
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(most)
 
     def try_consume(self, key: str, now: float) -> bool:
         """Remove one token of this key. A refused attempt costs nothing: among many that retry, all have the same
         chance."""
-        if key not in self._buckets:
-            self._buckets[key] = TokenBucket(self._rate, self._capacity, now)
-            if len(self._buckets) > self._most:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(key)
-        return self._buckets[key].try_consume(1, now)
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = TokenBucket(self._rate, self._capacity, now)
+        return bucket.try_consume(1, now)
 
     def __len__(self) -> int:
         return len(self._buckets)
-
-
-class Arrivals:
-    """Limits connections to `rate` a second from one address (in IPv6 one network); 0: no limit."""
-
-    def __init__(self, rate: float) -> None:
-        self._rate = rate
-        self._buckets = KeyedBuckets(rate, rate * BURST, _MOST_ADDRESSES)
-
-    def allow(self, address: str, now: float) -> bool:
-        """Count one connection from there; False if it exceeds the limit."""
-        return not self._rate or self._buckets.try_consume(network(address), now)
 
 
 def network(address: str) -> str:
@@ -144,23 +94,20 @@ class Frequency:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._met: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
+        self._met: LRUCache[tuple[str, str], deque[float]] = LRUCache(_MOST_PAIRS)
         self._full: set[tuple[str, str]] = set()  # at the limit when last checked
 
     def add(self, one: str, other: str, now: float) -> None:
         """Count a pair of games between these owners."""
         two = (one, other) if one < other else (other, one)
-        times = self._met.setdefault(two, deque(maxlen=self._most))
-        self._met.move_to_end(two)
+        times = self._met[two] = self._met.get(two) or deque(maxlen=self._most)
         times.append(now)
         if len(times) == self._most:
             self._full.add(two)
-        if len(self._met) > _MOST_PAIRS:
-            self._full.discard(self._met.popitem(last=False)[0])
 
     def often(self, now: float) -> set[tuple[str, str]]:
         """Pairs of owners that reached the limit in the last hour, each in alphabetical order."""
-        self._full = {two for two in self._full if self._met[two][0] > now - HOUR}
+        self._full = {two for two in self._full if (times := self._met.get(two)) and times[0] > now - HOUR}
         return self._full
 
 
@@ -176,7 +123,8 @@ class Backoff:
 
     def __init__(self, first: float) -> None:
         self._first = first
-        self._faults: OrderedDict[str, tuple[int, float]] = OrderedDict()  # consecutive faults, end of the back-off
+        # Consecutive faults, and the end of the back-off.
+        self._faults: LRUCache[str, tuple[int, float]] = LRUCache(_MOST_BACKOFFS)
 
     def fault(self, who: str, now: float) -> float:
         """Count a forfeit or a disconnect; returns the seconds of back-off that begin now."""
@@ -184,8 +132,6 @@ class Backoff:
         times += 1
         rest = min(LONGEST, self._first * 2.0 ** min(times - FREE - 1, 60)) if times > FREE else 0.0
         self._faults[who] = times, now + rest
-        if len(self._faults) > _MOST_BACKOFFS:
-            self._faults.popitem(last=False)
         return rest
 
     def played(self, who: str) -> None:

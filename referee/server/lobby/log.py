@@ -5,12 +5,14 @@ import contextlib
 import sys
 import time
 import traceback
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from cachetools import LRUCache
 
 from ggp.protocol.lobby_wire import printable
 from ggp.protocol.printed import json_text
@@ -30,7 +32,7 @@ class EventLog:
         self._quiet = quiet
         self._write = write or _to_stderr
         # Of each source: when it was last logged, and how many events came since.
-        self._limited: OrderedDict[tuple[str, str, str], tuple[float, int]] = OrderedDict()
+        self._limited: LRUCache[tuple[str, str, str], tuple[float, int]] = LRUCache(SOURCES)
 
     def log(self, event: str, word: str = "", **fields: str | int | float) -> None:
         """Events are counted by `event` and `word`, so `word` is one of few."""
@@ -49,8 +51,6 @@ class EventLog:
         times += unsaid
         due = now - last >= _ONCE
         self._limited[key] = (now, 0) if due else (last, times)
-        if len(self._limited) > SOURCES:
-            self._limited.popitem(last=False)
         if due:
             self._write_event(event, word, {"source": source, "times": times, **fields})
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cachetools import LRUCache
+
 from ggp.protocol.lobby_wire import (
     LEAVING,
     LEFT,
@@ -37,7 +39,7 @@ from ggp.referee.match.player import meet
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.server.background_tasks import BackgroundTasks
 from ggp.referee.server.lobby.auth import Admission, Author, NotAdmitted
-from ggp.referee.server.lobby.limits import Allowance, Allowances, Backoff
+from ggp.referee.server.lobby.limits import Allowance, Backoff
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
 from ggp.referee.server.lobby.socket import TURN, RouterSocket
@@ -48,6 +50,7 @@ from ggp.referee.server.lobby.socket import TURN, RouterSocket
 STRANGER = 4.0  # messages a second of a connection before its hello
 AUTHORS, ORDERS = 8, 10.0  # command connections of one author, commands a second on each
 PAUSE = 60.0  # seconds between commands
+_OWNERS = 10_000  # whose traffic is counted after they left
 
 
 @dataclass(slots=True)
@@ -138,7 +141,8 @@ class Sessions:
         self.orders: Callable[[bytes, Author, bytes], None]  # likewise: receives the commands of authors
         self.places: Places | None = None  # of a lobby with several fronts
         self.backoff = Backoff(bounds.rest)
-        self._allowances = Allowances()
+        # They outlive the connections, so that reconnecting gains nothing.
+        self._allowances: LRUCache[tuple[str, float, float], Allowance] = LRUCache(_OWNERS)
         self._defaults = {
             "connections": bounds.connections,
             "matches": bounds.matches,
@@ -313,7 +317,8 @@ class Sessions:
             self._lost(connection.bot)  # the connection speaks for another one now
         if before is not None and before.line.route:
             self._replace(before, route)
-        connection.allowance = self._allowances.of(identity.owner, limits["messages"], limits["bytes"], self._now())
+        rates = limits["messages"], limits["bytes"]
+        connection.allowance = self._allowances.setdefault((identity.owner, *rates), Allowance(*rates, self._now()))
         if before is not None and before.playing:
             connection.bot = before
             before.set_terms(hello)
@@ -488,7 +493,6 @@ class Sessions:
             for why, times in self.router.refused.items():
                 self._event_log.log_limited(now, "refused", why.word, "", times, reason=why.reason)
             self.router.refused.clear()
-            self._allowances.forget({one.identity.owner for one in self.bots.values()}, now)
             for route, connection in list(self._connections.items()):
                 if connection.silent(self._bounds.hello, now):
                     self._refuse(route, connection, NotAdmitted("silent", "no hello, or no command, in time"))

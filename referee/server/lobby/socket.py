@@ -5,13 +5,14 @@ import contextlib
 import socket
 import struct
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 import zmq
+from cachetools import LRUCache
 from zmq.utils.monitor import recv_monitor_message
 
 from ggp.protocol.errors import AddressError
@@ -20,7 +21,7 @@ from ggp.protocol.transports._router import received
 from ggp.protocol.transports.descriptors import address_of, duplicate, resident_again, shut
 from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.server.lobby.auth import INSIDE, Admission
-from ggp.referee.server.lobby.limits import Arrivals
+from ggp.referee.server.lobby.limits import BURST, KeyedBuckets, network
 from ggp.referee.server.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, new_context
 
 BACKLOG = 1024  # connections that wait to be accepted
@@ -108,9 +109,9 @@ class RouterSocket:
         self._by_descriptor: dict[int, bytes] = {}  # their routes
         self._silent: dict[int, float] = {}  # descriptors of connections without a message, and since when
         self._newcomers: deque[int] = deque()  # descriptors whose addresses are still to be checked
-        self._ended: OrderedDict[bytes, None] = OrderedDict()  # closed routes, whose late messages are dropped
+        self._ended: LRUCache[bytes, None] = LRUCache(_REMEMBERED)  # closed routes, whose late messages are dropped
         self.skipping = False  # the rest of a message with too many frames is being dropped
-        self._arrivals = Arrivals(arrivals)
+        self._arrivals = KeyedBuckets(arrivals, arrivals * BURST) if arrivals else None  # by network
         self._readings: list[Reading] = []
         self.refused: Counter[Cut] = Counter()  # connections that were ended here
         options = {
@@ -344,7 +345,7 @@ class RouterSocket:
             descriptor = self._newcomers.popleft()
             if since := self._silent.get(descriptor):
                 address = address_of(descriptor)
-                if address and not self._arrivals.allow(address, since):
+                if address and self._arrivals is not None and not self._arrivals.try_consume(network(address), since):
                     self._cut_silent(descriptor, since, Cut.ADDRESS)
 
     def _process(self, descriptor: int) -> int:
@@ -367,8 +368,6 @@ class RouterSocket:
     def _forget(self, route: bytes) -> None:
         del self._by_descriptor[self.by_route.pop(route).descriptor]
         self._ended[route] = None
-        if len(self._ended) > _REMEMBERED:
-            self._ended.popitem(last=False)
 
     # -- cutting -----------------------------------------------------------------------------------------------------
 

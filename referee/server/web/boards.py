@@ -5,12 +5,13 @@ A process that fails is ended, and another one is asked. Each game may have an e
 
 import contextlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeVar
+
+from cachetools import LRUCache
 
 from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene, replace_unprintable
@@ -23,7 +24,6 @@ from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.match.engine import OVER, Engine, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
 from ggp.referee.match.setting import Setting
-from ggp.referee.server.web.sized_cache import SizedCache
 from ggp.referee.tools.archive.verify import Deviation, verify
 
 T = TypeVar("T")
@@ -74,18 +74,20 @@ class BoardPool:
         self._own = threading.local()  # `replays`: each thread's processes, by engine
         self._lock = threading.Lock()  # of what follows
         self._replays: list[_BoardEngine] = []
-        self._views: SizedCache[bytes, BoardView] = SizedCache(most)
-        self._verified: OrderedDict[bytes, Deviation | None] = OrderedDict()
+        self._views: LRUCache[bytes, BoardView] = LRUCache(most, _size)
+        self._verified: LRUCache[bytes, Deviation | None] = LRUCache(VERIFIED)
 
     def view(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> BoardView:
         """The position after `number` plies. Raises BoardError."""
         key = _key(start, plies, number)
-        if (found := self._views.get(key)) is not None:
-            return found
+        with self._lock:
+            if (found := self._views.get(key)) is not None:
+                return found
         ahead = range(number, min(number + AHEAD, len(plies)) + 1)
         views = self._asked(start.game, lambda replay: replay.views(start, plies, ahead))
-        for view in reversed(views):
-            self._views.put(_key(start, plies, view.ply), view, _size(view))
+        with self._lock, contextlib.suppress(ValueError):  # a picture is larger than the cache
+            for view in reversed(views):
+                self._views[_key(start, plies, view.ply)] = view
         return views[0]
 
     def why_illegal(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int, move: str) -> str:
@@ -103,8 +105,6 @@ class BoardPool:
         found = self._asked(record.start.game, lambda replay: replay.verify(record))
         with self._lock:
             self._verified[key] = found
-            if len(self._verified) > VERIFIED:
-                self._verified.popitem(last=False)
         return found
 
     def rules(self, game: str) -> Rules:

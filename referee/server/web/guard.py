@@ -9,17 +9,18 @@ import ipaddress
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
 from operator import itemgetter
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from cachetools import LRUCache
 from starlette.routing import Match, Route
 
 from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.token_bucket import TokenBucket
+from ggp.referee.server.lobby.limits import network
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -89,7 +90,7 @@ class Guard:
 
     def __init__(self, app: App, hosts: frozenset[str] = frozenset(), seats: bool = False) -> None:
         self._app, self._hosts, self._seats = app, {host.lower() for host in hosts}, seats
-        self._visitors: OrderedDict[str, Visitor] = OrderedDict()
+        self._visitors: LRUCache[str, Visitor] = LRUCache(_ADDRESSES)
         self._streams: dict[str, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +103,7 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
-        address = network(scope)
+        address = sender(scope)
         visitor = self._visitor(address)
         VISITOR.set(visitor)
         if refusal := self._refuses(scope, visitor):
@@ -121,10 +122,8 @@ class Guard:
                     del self._streams[address]
 
     def _visitor(self, address: str) -> Visitor:
-        visitor = self._visitors.setdefault(address, Visitor(address, time.monotonic()))
-        self._visitors.move_to_end(address)
-        while len(self._visitors) > _ADDRESSES:
-            self._visitors.popitem(last=False)
+        if (visitor := self._visitors.get(address)) is None:
+            visitor = self._visitors[address] = Visitor(address, time.monotonic())
         return visitor
 
     def _refuses(self, scope: Scope, visitor: Visitor) -> tuple[int, str, int] | None:
@@ -166,16 +165,9 @@ class Guard:
         return None
 
 
-def network(scope: Scope) -> str:
-    """The address that sent the request, of IPv6 its /64; "" where the server does not say."""
-    host = (scope.get("client") or ("",))[0]
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return str(host)
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
-    return str(address)
+def sender(scope: Scope) -> str:
+    """Return what identifies the customer who sent a request, as `network` says; "" where the server does not say."""
+    return network((scope.get("client") or ("",))[0])
 
 
 def _streams(path: str) -> bool:

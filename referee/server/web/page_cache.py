@@ -10,14 +10,16 @@ are asked after a while to come again, and the page is made all the same.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from cachetools import LRUCache
+
 from ggp.referee.server.web.guard import PATIENT, App, Message, Receive, Scope, Send, refuse
-from ggp.referee.server.web.sized_cache import SizedCache
 
 MOMENT = 0.3  # seconds that a visitor waits for a new page where there is an old one
 PATIENCE = 15.0  # seconds to wait where there is none: on a busy machine a page late is better than none
@@ -70,7 +72,7 @@ class PageCache:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app, self._version, self._later, self._clock = app, version, later or _come_again, clock
-        self._kept: SizedCache[Key, _Made] = SizedCache(_BYTES)
+        self._kept: LRUCache[Key, _Made] = LRUCache(_BYTES, lambda made: len(made.body))
         self._making: dict[Key, asyncio.Task[_Made]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -131,7 +133,7 @@ class PageCache:
             return kept, True
         if same and age <= _STALE:
             return kept, False
-        self._kept.forget(key)
+        self._kept.pop(key, None)
         return None, False
 
     async def _wait(self, key: Key, scope: Scope, receive: Receive, seconds: float) -> _Made | None:
@@ -170,7 +172,8 @@ class PageCache:
         etag = b'"%s"' % hashlib.blake2b(text, digest_size=12).hexdigest().encode()
         made = _Made(start, text, etag, b"max-age" in control, version, now, now - began)
         if made.good and b"no-store" not in control:
-            self._kept.put(key, made, len(text))
+            with contextlib.suppress(ValueError):  # it is larger than the cache
+                self._kept[key] = made
         return made
 
     async def _send(

@@ -27,7 +27,7 @@ from ggp.protocol.drawing.shapes import SCALE
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, within
 from ggp.referee.server.web.boards import BoardError, BoardPool, BoardView, cell_finder
 from ggp.referee.server.web.fair_pool import FairPool, PoolBusy
-from ggp.referee.server.web.guard import MAX_BODY, Page, network
+from ggp.referee.server.web.guard import MAX_BODY, Page, sender
 from ggp.referee.server.web.seats import NotNow, Place, Seats
 
 COOKIE, CSRF = "ggp-visitor", "x-csrf-token"
@@ -97,7 +97,7 @@ class SeatRoutes:
 
     async def take(self, request: Request) -> Response:
         visitor, order = _visitor(request), await _order(request)
-        address = network(request.scope)
+        address = sender(request.scope)
         if order.invite:
             place = await self._seats.join(visitor, address, order.invite)
         else:

@@ -8,9 +8,12 @@ import threading
 import time
 from collections.abc import Iterator
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
+
+from cachetools import LRUCache
 
 from ggp.protocol.records import Record
 from ggp.referee.ladder.jobs import pool_in
@@ -22,7 +25,6 @@ from ggp.referee.ladder.toml_file import ConfigError, decode, dotted, read_toml
 from ggp.referee.records import LiveHead, LiveMatches, head, interrupted, live_base
 from ggp.referee.server.web.guard import PATIENT
 from ggp.referee.server.web.pool_rater import PoolRater
-from ggp.referee.server.web.sized_cache import SizedCache
 
 if TYPE_CHECKING:
     from ggp.referee.server.web.lobby_watch import LobbyWatch  # loads ZeroMQ, which a ladder does not need
@@ -146,7 +148,7 @@ class Site:
             self.rate = PoolRater(self._url)
         self._base = live_base(self._url) if word else ""
         self._live = LiveMatches(self._base)
-        self._records: SizedCache[bytes, Record] = SizedCache(RECORDS)
+        self._records: LRUCache[bytes, tuple[Record, int]] = LRUCache(RECORDS, itemgetter(1))  # with their sizes
         self._lock = threading.Lock()
         self._stores: dict[bool, Store] = {}  # by whether reading may take longer than a visitor waits
         self._file: tuple[int, int] | None = None  # which file the store is
@@ -207,9 +209,12 @@ class Site:
     def _read(self, lines: bytes, key: str) -> Record:
         """A stored record. It is kept under the hash of its lines, so that another store has no part of it."""
         digest = sha256(lines).digest()
-        if (record := self._records.get(digest)) is None:
-            record = read_one(lines, key)
-            self._records.put(digest, record, 2 * len(lines))  # about what its values take
+        with self._lock:
+            if (found := self._records.get(digest)) is not None:
+                return found[0]
+        record = read_one(lines, key)
+        with self._lock, contextlib.suppress(ValueError):  # it is larger than the cache
+            self._records[digest] = record, 2 * len(lines)  # about what its values take
         return record
 
     def _find_live(self, key: str) -> LiveSource | None:

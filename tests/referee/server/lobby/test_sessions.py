@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 
 import msgpack
 import pytest
@@ -20,7 +19,6 @@ from ggp.engines.session import Session
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Event, MatchEnded
 from ggp.protocol.responder import Responder
-from ggp.protocol.token_bucket import TokenBucket
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.engine import Engine
@@ -28,7 +26,7 @@ from ggp.referee.match.match import Match, play_match
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.server.lobby.auth import Admission, KeyAuth
 from ggp.referee.server.lobby.keys import Book, allow, change, now, read, revoke
-from ggp.referee.server.lobby.limits import BURST, Allowance, Allowances, Arrivals, network
+from ggp.referee.server.lobby.limits import Allowance, KeyedBuckets, network
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.remote_bot import Lateness
 from ggp.referee.server.lobby.sessions import Bounds, Sessions
@@ -90,6 +88,17 @@ async def test_lost_connection_is_noticed_and_the_bot_may_return() -> None:
         await it.seat("ann")
 
 
+async def test_traffic_of_an_owner_is_counted_over_its_connections() -> None:
+    async with open_lobby() as it:
+        ann = await it.seat("ann")
+        (before,) = it.sessions._connections.values()
+        ann.socket.close(linger=0)
+        await until(lambda: not it.sessions.bots)
+        await it.seat("ann")
+        (after,) = it.sessions._connections.values()
+        assert after is not before and after.allowance is before.allowance
+
+
 async def test_session_of_a_hello_is_logged() -> None:
     async with open_lobby() as it:
         told: list[dict[str, object]] = []
@@ -110,21 +119,29 @@ async def test_connections_from_an_address_are_limited() -> None:
 
 
 def test_arrivals_are_counted_by_ipv4_address_or_ipv6_network() -> None:
-    few = Arrivals(1)
-    assert [few.allow("10.0.0.1", 0) for _ in range(6)] == [True] * 5 + [False]
-    assert few.allow("::ffff:10.0.0.2", 0) and not few.allow("::ffff:10.0.0.1", 0) and few.allow("10.0.0.1", 2)
-    assert [few.allow(f"2001:db8:1:2::{number}", 0) for number in range(6)] == [True] * 5 + [False]
-    assert few.allow("2001:db8:1:3::1", 0) and few.allow("fe80::1%eth0", 0)
-    assert network("::1") == "::1" and network("::ffff:127.0.0.1") == "127.0.0.1"
-    for number in range(10_000):
-        few.allow(str(number), 0)
-    assert few.allow("2001:db8:1:2::1", 0), "only so many are remembered"
+    same = (
+        ("10.0.0.1", "::ffff:10.0.0.1"),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"),
+        ("::ffff:127.0.0.1", "127.0.0.1"),
+    )
+    assert all(network(one) == network(other) for one, other in same)
+    others = "10.0.0.1", "10.0.0.2", "2001:db8:1:2::1", "2001:db8:1:3::1", "fe80::1%eth0", "::1"
+    assert len(set(map(network, others))) == len(others)
+    assert network("::1") == "::1"
+
+
+def test_only_so_many_addresses_are_remembered() -> None:
+    few = KeyedBuckets(1, 5, 10)
+    assert [few.try_consume("10.0.0.1", 0) for _ in range(6)] == [True] * 5 + [False]
+    assert few.try_consume("10.0.0.2", 0) and few.try_consume("10.0.0.1", 2)
+    assert [few.try_consume(f"10.0.1.{number}", 2) for number in range(10)] == [True] * 10
+    assert len(few) == 10 and [few.try_consume("10.0.0.1", 2) for _ in range(6)] == [True] * 5 + [False]
 
 
 def test_refused_arrivals_do_not_count_against_the_limit() -> None:
     """Bots kept out by a flood from their own address try again; refused tries must not keep them out for ever."""
-    few = Arrivals(10)
-    taken = [few.allow("10.0.0.1", number / 1000) for number in range(20_000)]
+    few = KeyedBuckets(10, 50)
+    taken = [few.try_consume("10.0.0.1", number / 1000) for number in range(20_000)]
     assert sum(taken) == pytest.approx(50 + 200, abs=2)
     assert any(taken[-1000:]), "it is still accepted at the end"
 
@@ -188,34 +205,11 @@ async def test_connection_is_ended_after_its_goodbye() -> None:
         await until(lambda: it.router.connections == 0)
 
 
-def test_allowance_is_two_token_buckets() -> None:
-    random, now = Random(7), 100.0
-    allowance = Allowance(1, 200, now)
-    buckets = TokenBucket(1, 1 * BURST, now), TokenBucket(200, 200 * BURST, now)
-    found = set()
-    for _ in range(2000):
-        now += random.choice([-0.01, 0.0, 0.02, 0.3, 2.0, 20.0])
-        size = random.choice([0, 5, 40, 500])
-        within = [bucket.consume(count, now) for bucket, count in zip(buckets, (1, size), strict=True)]
-        assert allowance.consume(size, now) is all(within)
-        assert allowance.is_full(now) is all(bucket.is_full(now) for bucket in buckets)
-        found.add(tuple(within))
-    assert len(found) == 4
-
-
-def test_allowance_of_an_owner_outlives_its_connections() -> None:
-    owners = Allowances()
-    ann = owners.of("ann", 1, 100, 0.0)
-    assert [ann.consume(1, 0.0) for _ in range(6)] == [True] * 5 + [False]
-    owners.forget([], 1.0)
-    assert owners.of("ann", 1, 100, 1.0) is ann
-    assert owners.of("bob", 1, 100, 1.0).consume(101, 1.0)
-    owners.forget(["ann"], 2.0)
-    assert len(owners) == 2
-    owners.forget(["ann"], 2.02)
-    assert len(owners) == 1, "the allowance of a connected owner stays, a full one is deleted"
-    owners.forget([], 7.0)
-    assert len(owners) == 0
+def test_an_allowance_bounds_messages_and_bytes() -> None:
+    allowance = Allowance(1, 200, 100.0)
+    assert [allowance.consume(0, 100.0) for _ in range(6)] == [True] * 5 + [False], "messages"
+    assert allowance.consume(1000, 102.0) and not allowance.consume(1, 102.0), "bytes"
+    assert allowance.consume(1, 104.0)
 
 
 @pytest.mark.slow
