@@ -1,8 +1,9 @@
 """Run a command: its exit status, its usage errors, and suggestions for misspelled words."""
 
 import contextlib
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 from ggp.protocol.errors import LocalProtocolError, Problem
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import click  # imported where it is used: `ggp engine` and `ggp bot` start without it
 
 BAD_USAGE = 2
-_STARTERS = {f"ggp {word}" for word in ("verify", "bisect", "export", "import", "show", "check", "console")}
+_STARTERS = {f"ggp {word}" for word in ("verify", "export", "import", "show", "check", "console")}
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -60,6 +61,44 @@ def make_folder(option: str, path: "Path | None") -> str:
     except OSError as error:
         raise click.UsageError(f"{option} {path}: {error.strerror}: name a folder that can be made") from None
     return str(path.absolute())
+
+
+@contextlib.contextmanager
+def opened(
+    output: str | None,
+    refused: "type[click.ClickException] | None" = None,
+    failed: "type[click.ClickException] | None" = None,
+) -> Iterator[BinaryIO]:
+    """Open a file that appears when all is written; None or `-` is stdout.
+
+    Args:
+        output: Name of the file.
+        refused: Raised if the file cannot be opened; by default ClickException.
+        failed: Raised if it cannot be written later; by default ClickException. Then no file appears.
+    """
+    from pathlib import Path
+
+    from click import ClickException
+
+    from ggp.protocol.safe_files import replacing
+
+    if output in (None, "-"):
+        yield sys.stdout.buffer
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(replacing(Path(str(output))))
+        except OSError as error:
+            what = f"cannot write {output}: {error.strerror}; name another file"
+            raise (refused or ClickException)(what) from None
+        try:
+            with stack.pop_all():
+                yield file
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            what = f"cannot write {output}: {error.strerror}; make room or name another file"
+            raise (failed or ClickException)(what) from None
 
 
 # -- suggestions ----------------------------------------------------------------------------------------

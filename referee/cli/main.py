@@ -53,7 +53,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "doctor": "say how far this machine can confine bots, and what else slows games",
         "tap": "run a program and record its dialogue",
         "regress": "run regression tests on a program",
-        "bisect": "find the ply at which two versions of a bot play differently",
     },
     "Records": {
         "show": "draw a position of a match",

@@ -106,7 +106,6 @@ def test_sizes_in_words(size: int, text: str) -> None:
 
 
 COMMANDS = [
-    "bisect FILE --good random --bad greedy",
     "connect tcp://127.0.0.1:1 --key FILE random",
     "console FILE",
     "engine FILE.py",

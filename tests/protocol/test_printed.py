@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ggp.protocol.errors import AddressError
 from ggp.protocol.printed import json_text, without_password, without_passwords
+from ggp.referee.cli import export, show, verify
 from ggp.referee.cli import regress_report as junit
 from ggp.referee.cli.console import main as main_console
 from ggp.referee.cli.match import main as main_match
@@ -23,7 +24,6 @@ from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.process import dialogue_sink
 from ggp.referee.server.web import report
-from ggp.referee.tools.archive import bisect, export, show, verify
 
 SECRET = "hunter2"
 
@@ -83,7 +83,6 @@ def test_no_command_repeats_a_password(
         (2, verify.main, [url]),
         (2, verify.main, [f"{url}#k", "--json"]),
         (2, export.main, [url]),
-        (2, bisect.main, [f"{url}#k", "--check-replay", "random"]),
         (2, main_console, ["--match", f"{url}#k@2"]),
         (2, main_match, ["go", "random", "random", "--from", f"{url}#k"]),
         (2, main_match, ["go", "random", url]),

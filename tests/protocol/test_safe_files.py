@@ -26,12 +26,13 @@ from ggp.protocol.safe_files import (
 )
 from ggp.protocol.transports.keys import new_pair, write_pair
 from ggp.protocol.transports.recording import Recording
+from ggp.referee.cli import show
+from ggp.referee.command_line import opened
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.record_file import Recorder, SideFile
 from ggp.referee.server.lobby.game import Live
 from ggp.referee.server.lobby.keys import Book, RegistryError, change
 from ggp.referee.server.web.report import Folder
-from ggp.referee.tools.archive import export, show
 from ggp.referee.tools.console.prompt import PromptHistory
 from ggp.referee.tools.regress import run
 
@@ -99,7 +100,7 @@ def write_report(path: Path) -> None:
 
 
 def write_export(path: Path) -> None:
-    with export.opened(str(path)) as file:
+    with opened(str(path)) as file:
         file.write(b"x")
 
 

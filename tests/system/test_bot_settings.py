@@ -15,13 +15,13 @@ import pytest
 
 from ggp.protocol.records import Record, read_records
 from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.session import Watched, WorkerOptions, _read_again
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.match.bot_spec import read_bot
 from ggp.referee.match.match_runner import MatchRunner
 from ggp.referee.records import live_base, playing
-from ggp.referee.tools.archive.verify import main as main_verify
 from tests.support import TESTS
 from tests.support.cli import Ggp, Ran, ggp, wait_until
 from tests.support.ladders import open_store

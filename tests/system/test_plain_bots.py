@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.match.bot_spec import BotSpec
-from ggp.referee.tools.archive.verify import main as main_verify
 from tests.support import TESTS
 from tests.support.cli import ggp
 from tests.support.series import SHORT, AtTable, make_setup, play, script

@@ -8,11 +8,11 @@ import pytest
 
 from ggp.protocol.records import Record, gtp_script, read_records
 from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.cli.import_ import main as main_import
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import start_engine
-from ggp.referee.tools.archive.export import sgf
-from ggp.referee.tools.archive.import_ import main as main_import
-from ggp.referee.tools.archive.verify import verify
+from ggp.referee.match.record_forms import sgf
+from ggp.referee.match.replay import verify
 from tests.support import ROOT
 from tests.support.memory_session import MemorySession
 from tests.support.series import make_setup, play

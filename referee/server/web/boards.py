@@ -23,8 +23,8 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.match.engine import OVER, Engine, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
+from ggp.referee.match.replay import Deviation, verify
 from ggp.referee.match.setting import Setting
-from ggp.referee.tools.archive.verify import Deviation, verify
 
 T = TypeVar("T")
 AHEAD = 8  # positions drawn together with the one that was asked for: the next steps are likely

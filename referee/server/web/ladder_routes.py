@@ -196,7 +196,7 @@ class LadderRoutes:
 
     async def download(self, request: Request) -> Response:
         """The matches of a filter, newest first, as records, results or SGF; a piece of them at a time is read."""
-        from ggp.referee.tools.archive.export import exported  # 2.5 MiB, for regression tests above all
+        from ggp.referee.ladder.export import exported  # 2.5 MiB, for regression tests above all
 
         words, form = _filter_words(request), _word(request, "form")
         if form not in FORMS:

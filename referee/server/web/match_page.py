@@ -188,7 +188,7 @@ def _cached(record: Record) -> dict[str, str]:
 
 
 def _sgf(record: Record) -> str:
-    from ggp.referee.tools.archive.export import sgf  # 2.5 MiB, for regression tests above all
+    from ggp.referee.match.record_forms import sgf  # 2.5 MiB, for regression tests above all
 
     return sgf(record)
 

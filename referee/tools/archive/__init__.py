@@ -1,1 +1,1 @@
-"""Records after the match: verify, show, export, import, bisect."""
+"""Records after the match: verify, show, export, import."""

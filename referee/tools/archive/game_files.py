@@ -13,8 +13,8 @@ from ggp.protocol.input_files import open_input
 from ggp.protocol.safe_files import without_mark
 from ggp.protocol.sgf import Node, SgfError, board_size, decode, main_lines, neighbours, read_move, read_points, trees
 from ggp.referee.match.player import fixed_handicap
+from ggp.referee.match.record_forms import PROGRAM
 from ggp.referee.terminal import escape_unprintable
-from ggp.referee.tools.archive.export import PROGRAM
 
 # -- A game as a file gives it, before an engine has played it.
 

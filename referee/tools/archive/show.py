@@ -1,12 +1,10 @@
-"""`ggp show RECORD`: positions of a recorded match as text boards or as a picture, by the engine's scenes.
+"""Positions of a recorded match as text boards or as a picture, by the engine's scenes.
 
 The moves are listed where the engine has no scene.
 """
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -14,27 +12,18 @@ import click
 from ggp.protocol.drawing import svg, text
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
 from ggp.protocol.records import MatchStarted, MovePlayed, Record
-from ggp.protocol.safe_files import replace_file
-from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.command_line import HELP, run_command
 from ggp.referee.match.analysis import analysis_lines
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import OVER, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
 from ggp.referee.match.setting import new_game
-from ggp.referee.terminal import draw_scene, escape_unprintable, screen_columns, shows_colour
-from ggp.referee.tools.archive.places import count_plies, how_to_name_engine, open_match, recorded_engine
+from ggp.referee.terminal import draw_scene, escape_unprintable, shows_colour
+from ggp.referee.tools.archive.places import how_to_name_engine, recorded_engine
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
-_RANGE = re.compile(r"(-?\d{1,9})(?:\.\.(-?\d{1,9}))?", re.ASCII)
 _CUT = 200  # characters of a line of stderr
 _STDERR_LINES = 10  # of each bot
 _FAULT_LINES = 40  # of the one at fault: a whole traceback
-EPILOGUE = """\b
-RECORD is FILE (its first match), FILE#MATCH, or with @PLY a position: games.jsonl#m-7@17.
-FILE   is a record, or a ladder: its file, store or URL, as in club.toml#MATCH.
-PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 3,7,10..14
-"""
 
 
 class ShownPosition(NamedTuple):
@@ -46,79 +35,14 @@ class ShownPosition(NamedTuple):
     status: Status
 
 
-def main(argv: list[str]) -> int:
-    """The exit status."""
-    return run_command(show, "ggp show", argv)
-
-
-@click.command("show", epilog=EPILOGUE, context_settings=HELP)
-@click.argument("place", metavar="RECORD")
-@click.option("--match", "key", metavar="NAME", help="The match of this name.  [default: the first]")
-@click.option("--ply", "plies", metavar="PLIES", help="After these plies.  [default: -1]")
-@click.option("--all", "every", is_flag=True, help="After every ply.")
-@click.option("-o", "--output", metavar="FILE.svg", help="Write an SVG picture; - is standard output.")
-@click.option("--width", type=click.IntRange(20, 1000), help="Columns.  [default: those of the terminal, else 100]")
-@click.option("--engine", metavar="COMMAND|URL", help="Who knows the game: a command line, or tcp://host:port.")
-def show(
-    place: str,
-    key: str | None,
-    plies: str | None,
-    every: bool,
-    output: str | None,
-    width: int | None,
-    engine: str | None,
-) -> int:
-    """Show positions of a match: the board, what lies beside it, the last ply marked, its time and analysis.
-
-    The match is played again on the engine, which describes the position; so every game can be shown that an
-    engine knows. Of a game that the engine does not describe the moves are listed.
-    """
-    if output and output != "-" and not output.lower().endswith(".svg"):
-        raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
-    found = open_match(place, key)
-    record = found.record
-    wanted = range(len(record.plies) + 1) if every else _read_plies(plies, found.ply, record)
-    if output and len(wanted) != 1:
-        raise click.ClickException(f"-o {output}: a picture is of one ply, and these are {len(wanted)}")
-    positions = run_blocking(_replay(record, wanted, engine))
-    try:
-        if output:
-            scene = positions[0].scene
-            if scene is None:
-                raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
-            title = "; ".join([*_about(record, positions[0]), _ply(record, positions[0].number), _result(record)])
-            _write(output, svg.draw(scene, title=title))
-        else:
-            _print(record, positions, width or _columns())
-    except DrawingError as error:
-        raise click.ClickException(f"{record.start.match}: {error}") from None
-    return 0
-
-
-def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
-    """The numbers of plies in the order of the option."""
-    if words is None:
-        return [placed]
-    numbers: list[int] = []
-    for word in words.split(","):
-        found = _RANGE.fullmatch(word.strip())
-        if found is None:
-            raise click.UsageError(f"{word!r} is no ply: write 3, -1 (the last), 10..14, or 3,7,-1")
-        first, last = (count_plies(record, int(number)) for number in (found[1], found[2] or found[1]))
-        numbers += range(first, last + 1)
-    if not numbers:
-        raise click.UsageError(f"--ply {words}: the first of a range stands before the last")
-    return numbers
-
-
-async def _replay(record: Record, wanted: Sequence[int], word: str | None) -> list[ShownPosition]:
-    """The wanted positions, from the engine."""
+async def positions_of(record: Record, wanted: Sequence[int], word: str | None) -> list[ShownPosition]:
+    """Return the wanted positions of a match, in that order, from the engine."""
     start, chosen, found = record.start, set(wanted), dict[int, ShownPosition]()
     engine = await start_engine(read_engine(word))
     try:
         if start.game not in await engine.games():
             if word is None and _agrees(start):
-                return await _replay(record, wanted, recorded_engine(start))
+                return await positions_of(record, wanted, recorded_engine(start))
             raise GameRefused(f"it knows no {start.game}; {how_to_name_engine(start)}")
         status = await engine.new_game(new_game(start.game, start.options))
         for number in range(max(wanted) + 1):
@@ -148,27 +72,34 @@ def _agrees(start: MatchStarted) -> bool:
     return click.confirm("Run it? Only do so if you trust the source of the record.", err=True)
 
 
-def _print(record: Record, positions: list[ShownPosition], width: int) -> None:
-    """The match, each position, then the legend."""
-    click.echo("\n".join(_about(record, positions[0])))
+def lines_of(record: Record, positions: list[ShownPosition], width: int) -> Iterator[str]:
+    """Describe the match, each position, then the legend."""
+    yield from _about(record, positions[0])
     if len(positions) > 1:
-        click.echo(_result(record))
+        yield _result(record)
     for position in positions:
         if len(positions) > 1:
-            click.echo()
-        click.echo(_ply(record, position.number))
+            yield ""
+        yield _ply(record, position.number)
         if position.number and (lines := analysis_lines(record.plies[position.number - 1].analysis, width - 2)):
-            click.echo("analysis:\n" + "\n".join(f"  {line}" for line in lines))
+            yield from ("analysis:", *(f"  {line}" for line in lines))
         if len(positions) == 1:
-            click.echo(_result(record))
+            yield _result(record)
         if position.scene is not None:
-            click.echo("\n" + _board(position, position.scene, width))
+            yield "\n" + _board(position, position.scene, width)
         elif len(positions) == 1:
-            click.echo("\n" + list_moves(record.plies[: position.number], width=width))
+            yield "\n" + list_moves(record.plies[: position.number], width=width)
     if (scene := positions[-1].scene) is not None:
-        click.echo("\n" + "\n".join(text.describe(scene, width)))
-    for line in (*_dialogue(record), *_stderr(record)):
-        click.echo(line)
+        yield "\n" + "\n".join(text.describe(scene, width))
+    yield from (*_dialogue(record), *_stderr(record))
+
+
+def picture_of(record: Record, position: ShownPosition) -> str:
+    """Draw the position as SVG. Raises ClickException, DrawingError."""
+    if position.scene is None:
+        raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
+    title = "; ".join([*_about(record, position), _ply(record, position.number), _result(record)])
+    return svg.draw(position.scene, title=title)
 
 
 def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
@@ -256,18 +187,3 @@ def _board(position: ShownPosition, scene: Scene, width: int) -> str:
         "".join(f"\x1b[{_COLOURS[style]}m{piece}\x1b[m" if style in _COLOURS else piece for style, piece in line)
         for line in lines
     )
-
-
-def _columns() -> int:
-    return screen_columns() or text.WIDTH
-
-
-def _write(output: str, picture: str) -> None:
-    """Replace the file in one step."""
-    if output == "-":
-        click.echo(picture, nl=False)
-        return
-    try:
-        replace_file(Path(output), picture.encode())
-    except OSError as error:
-        raise click.ClickException(f"cannot write {output}: {error.strerror}") from None

@@ -20,9 +20,9 @@ from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.engine import start_engine
 from ggp.referee.match.outcome import EngineFailed
+from ggp.referee.match.record_forms import sgf_node, sgf_root
 from ggp.referee.match.setting import Timeouts, new_game
 from ggp.referee.terminal import escape_unprintable
-from ggp.referee.tools.archive.export import sgf_node, sgf_root
 from ggp.referee.tools.archive.game_files import CannotImport, FoundMove, ImportedGame, ImportedTree, sgf_trees
 from ggp.referee.tools.archive.import_ import ImportRules, to_record
 from ggp.referee.tools.archive.places import (

@@ -85,7 +85,6 @@ CASES = {
     "doctor": ["--frob", "frob"],
     "tap": ["", "--frob", "--show none.log", "--show no-record.jsonl"],
     "regress": ["", "none.tst", "none.tst -- ls", "no-test.tst -- ls", "--frob"],
-    "bisect": ["", "none.jsonl", "none.jsonl --check-replay random", "no-record.jsonl --check-replay random"],
     "show": ["", "none.jsonl", "no-record.jsonl", "no-record.jsonl@2"],
     "verify": ["", "none.jsonl", "no-record.jsonl"],
     "export": ["", "--frob", "--format none none.jsonl", "--table --transcript none.jsonl"],

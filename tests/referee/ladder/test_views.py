@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from ggp.referee.cli import ladder_export
 from ggp.referee.ladder import bot_and_pair, check, views
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.store.model import StoreEvent
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.server.web.report import main as report
-from ggp.referee.tools.archive import export
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
 from tests.support.terminal import shown_on_terminal
 
@@ -27,7 +27,7 @@ VIEWS: dict[str, Callable[[list[str]], int]] = {
     "crosstable": views.run_crosstable,
     "games": views.run_games,
     "events": views.run_events,
-    "export": export.run_export,
+    "export": ladder_export.main,
     "pair": bot_and_pair.run_pair,
     "bot": bot_and_pair.run_bot,
     "readmit": check.run_readmit,
@@ -150,7 +150,7 @@ def test_several_pools_stand_under_their_names(tmp_path: Path, capsys: Capture) 
         }
         one = _json(capsys, views.run_standings, str(filled.path), "--pool", "slow")
         assert one == every["pools"]["slow"]
-        assert export.run_export([str(filled.path), "--format", "csv"]) == 2
+        assert ladder_export.main([str(filled.path), "--format", "csv"]) == 2
         assert "choose one of the pools fast, slow with --pool" in capsys.readouterr().err
         assert views.run_standings([str(filled.path), "--pool", "slwo"]) == 2
         assert "there is no pool 'slwo': did you mean slow?" in capsys.readouterr().err

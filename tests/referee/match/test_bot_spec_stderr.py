@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Diagnostics, MatchEnded, MatchStarted, MovePlayed, Party, Record
+from ggp.referee.cli.show import show
 from ggp.referee.match import process
 from ggp.referee.match.process import BotStderr, Process, ProcessLimits
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.tools.archive.show import show
 from tests.support.cli import PYTHON, ggp
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot
 from tests.support.series import make_setup, play, script

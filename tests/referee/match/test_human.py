@@ -14,13 +14,13 @@ from msgspec import structs
 
 from ggp.protocol.records import Event, Record, read_records
 from ggp.referee.cli.match import main
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.match.bot_spec import BotSpec, WordError, read_bot
 from ggp.referee.match.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
 from ggp.referee.match.pool import SeriesReport, new_run
 from ggp.referee.match.record_file import Recorder
-from ggp.referee.tools.archive.verify import main as main_verify
 from tests.support.cli import PYTHON
 from tests.support.codes import raises
 from tests.support.series import make_setup

@@ -12,10 +12,10 @@ import pytest
 
 from ggp.protocol.records import MAX_RECORD_LINE, RecordError, read_records
 from ggp.protocol.safe_files import NEW
+from ggp.referee.cli.export import main as main_export
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.match.record_file import Recorder, RecorderError, RecordGone, SideFile
 from ggp.referee.records import remove_side_files, side_files
-from ggp.referee.tools.archive.export import main as main_export
-from ggp.referee.tools.archive.verify import main as main_verify
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
 from tests.support.memory_match import MemoryMatch, bot

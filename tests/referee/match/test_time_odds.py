@@ -8,10 +8,10 @@ from ggp.protocol.responder import Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.clock import NO_LIMIT, MoveClock, TimeControl
 from ggp.referee.match.player import meet
+from ggp.referee.match.record_forms import sgf
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.records import head
 from ggp.referee.server.lobby.spectators import RunningMatch
-from ggp.referee.tools.archive.export import sgf
 from ggp.referee.tools.console.replay import _full_time
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot, plain
 

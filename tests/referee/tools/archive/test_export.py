@@ -15,12 +15,12 @@ from ggp.protocol.records import Record, gtp_script, read_records
 from ggp.protocol.regression import RegressionVerdict, judge, parse
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.blocking import run_blocking
+from ggp.referee.cli.export import main as main_export
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.match.engine import Engine
 from ggp.referee.match.player import fixed_handicap
-from ggp.referee.tools.archive.export import main as main_export
-from ggp.referee.tools.archive.export import sgf
-from ggp.referee.tools.archive.verify import main as main_verify
-from ggp.referee.tools.archive.verify import verify
+from ggp.referee.match.record_forms import sgf
+from ggp.referee.match.replay import verify
 from tests.support.cli import PYTHON
 from tests.support.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.support.memory_session import MemorySession

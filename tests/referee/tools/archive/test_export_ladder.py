@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ggp.protocol.records import read_records
+from ggp.referee.cli import ladder_export
 from ggp.referee.cli.rate import run_rate as main_rate
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.ladder import views
-from ggp.referee.tools.archive import export
-from ggp.referee.tools.archive.export import sgf
-from ggp.referee.tools.archive.verify import main as main_verify
+from ggp.referee.match.record_forms import sgf
 from tests.support.memory_session import MemorySession
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, ladder, pool, real_setup
 
@@ -41,7 +41,7 @@ def season(tmp_path: Path) -> Iterator[Filled]:
 @pytest.mark.slow
 def test_records_are_verified(played: Filled, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "all.jsonl"
-    assert export.run_export([str(played.path), "-o", str(out)]) == 0
+    assert ladder_export.main([str(played.path), "-o", str(out)]) == 0
     assert capsys.readouterr().out == "" and [path.name for path in tmp_path.iterdir()] == ["all.jsonl"]
     assert main_verify([str(out)]) == 0
     assert capsys.readouterr().out == f"{out}: 4 matches, 4 as recorded, 0 not\n"
@@ -49,15 +49,15 @@ def test_records_are_verified(played: Filled, tmp_path: Path, capsys: Capture) -
 
 def test_a_record_is_exported_unchanged(played: Filled, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     stored = played.store.record("club-fast-0-2")
-    assert stored is not None and export.run_export([str(played.path), "--key", "club-fast-0-2"]) == 0
+    assert stored is not None and ladder_export.main([str(played.path), "--key", "club-fast-0-2"]) == 0
     assert capfdbinary.readouterr().out == stored
-    assert export.run_export([str(played.path), "--key", "club-fast-0-2", "--format", "sgf"]) == 0
+    assert ladder_export.main([str(played.path), "--key", "club-fast-0-2", "--format", "sgf"]) == 0
     (record,) = read_records(stored.splitlines(keepends=True))
     assert capfdbinary.readouterr().out.decode() == sgf(record)
 
 
 def test_scripts_bring_an_engine_to_the_result(played: Filled, capsys: Capture) -> None:
-    assert export.run_export([str(played.path), "--format", "gtp", "--key", "club-fast-0-1"]) == 0
+    assert ladder_export.main([str(played.path), "--format", "gtp", "--key", "club-fast-0-1"]) == 0
     session = MemorySession("yugo")
     *_, last = [session(line) for line in capsys.readouterr().out.splitlines()]
     (row,) = [row for row in played.store.games() if row.key == "club-fast-0-1"]
@@ -65,13 +65,13 @@ def test_scripts_bring_an_engine_to_the_result(played: Filled, capsys: Capture) 
 
 
 def test_all_of_a_kind(played: Filled, capsys: Capture) -> None:
-    assert export.run_export([str(played.path), "--format", "sgf"]) == 0
+    assert ladder_export.main([str(played.path), "--format", "sgf"]) == 0
     assert capsys.readouterr().out.count("(;FF[4]") == 4
-    assert export.run_export([str(played.path), "--played"]) == 0
+    assert ladder_export.main([str(played.path), "--played"]) == 0
     matches = [json.loads(line)["match"] for line in capsys.readouterr().out.splitlines() if '"event":"end"' in line]
     assert matches == ["club-fast-0-2", "club-fast-0-1"]
     for words, count in ((["--bot", "dan"], 2), (["--since", "2999-01-01"], 0), (["--termination", "illegal_move"], 2)):
-        assert export.run_export([str(played.path), *words]) == 0
+        assert ladder_export.main([str(played.path), *words]) == 0
         assert capsys.readouterr().out.count('"event":"end"') == count
 
 
@@ -82,7 +82,7 @@ def test_results_are_rated_as_the_ladder_rates_them(season: Filled, tmp_path: Pa
         honest.meet("bob", "cat", WON, LOST, TIED, WON)
         honest.meet("cat", "dan", LOST, LOST, WON, LOST, WON, (-1, "ply_limit"))
         out = tmp_path / "results.csv"
-        assert export.run_export([str(honest.path), "--format", "csv", "-o", str(out)]) == 0
+        assert ladder_export.main([str(honest.path), "--format", "csv", "-o", str(out)]) == 0
         rated, shown = _json(capsys, main_rate, str(out)), _json(capsys, views.run_standings, str(honest.path))
         assert (
             out.read_text(encoding="utf-8").startswith("first,second,result\n")
@@ -98,7 +98,7 @@ def test_results_are_rated_as_the_ladder_rates_them(season: Filled, tmp_path: Pa
 
 def test_forfeits_are_results_unless_left_out(season: Filled, capsys: Capture) -> None:
     for words, count in (([], 19), (["--played"], 16), (["--bot", "dan"], 5), (["--bot", "dan", "--played"], 2)):
-        assert export.run_export([str(season.path), "--format", "csv", *words]) == 0
+        assert ladder_export.main([str(season.path), "--format", "csv", *words]) == 0
         assert len(capsys.readouterr().out.splitlines()) == 1 + count
 
 
@@ -112,17 +112,17 @@ def test_verify_reads_the_store_itself(played: Filled, capsys: Capture) -> None:
 
 def test_a_file_appears_when_it_is_complete(season: Filled, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "here").mkdir()
-    assert export.run_export([str(season.path), "-o", str(tmp_path / "here")]) == 2
+    assert ladder_export.main([str(season.path), "-o", str(tmp_path / "here")]) == 2
     assert "here: Is a directory" in capsys.readouterr().err
     there = tmp_path / "there.jsonl"
     there.write_text("what I had\n", encoding="utf-8")
     season.store.close()
-    assert export.run_export([str(season.path), "--key", "none", "-o", str(there)]) == 2
+    assert ladder_export.main([str(season.path), "--key", "none", "-o", str(there)]) == 2
     assert there.read_text(encoding="utf-8") == "what I had\n" and not list(tmp_path.glob("*.part"))
 
 
 def test_a_full_disk_is_reported(season: Filled, capsys: Capture) -> None:
-    assert export.run_export([str(season.path), "-o", "/dev/full"]) == 1
+    assert ladder_export.main([str(season.path), "-o", "/dev/full"]) == 1
     assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
 
 
@@ -131,8 +131,8 @@ def test_a_closed_pipe_is_no_error(season: Filled) -> None:
     """As `… | head -1` closes it; a season is more than a pipe holds."""
     season.many("ann", "bob", 40, plies=100)
     program = (
-        "import sys; from ggp.referee import cli; from ggp.referee.tools.archive import export\n"
-        "point = type('Point', (), {'name': 'export', 'load': lambda self: export.run_export})\n"
+        "import sys; from ggp.referee import cli; from ggp.referee.cli import ladder_export\n"
+        "point = type('Point', (), {'name': 'export', 'load': lambda self: ladder_export.main})\n"
         "cli.entry_points = lambda group: [point()]\n"
         "sys.exit(cli.main(sys.argv[1:]))"
     )
@@ -152,7 +152,7 @@ def test_memory_does_not_grow_with_the_games(tmp_path: Path) -> None:
         for pairs in (150, 1350):
             filled.many("ann", "bob", pairs)
             tracemalloc.start()
-            assert export.run_export([str(filled.path), "-o", os.devnull]) == 0
+            assert ladder_export.main([str(filled.path), "-o", os.devnull]) == 0
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[1] < 2 * peaks[0]

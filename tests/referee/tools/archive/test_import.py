@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from ggp.protocol.records import Record, gtp_script, read_records
+from ggp.referee.cli.import_ import main
+from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.match.bot_spec import find_program
-from ggp.referee.tools.archive.import_ import main
-from ggp.referee.tools.archive.verify import main as main_verify
 from tests.support.memory_session import MemorySession
 
 pytestmark = pytest.mark.slow

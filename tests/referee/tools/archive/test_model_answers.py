@@ -8,7 +8,7 @@ import pytest
 
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.responder import Responder
-from ggp.referee.tools.archive.export import main
+from ggp.referee.cli.export import main
 from ggp.referee.tools.archive.model_answers import read_kept
 from tests.support.memory_match import MemoryMatch, bot
 

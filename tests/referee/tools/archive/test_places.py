@@ -8,16 +8,14 @@ import pytest
 from sqlalchemy import select, update
 
 from ggp.protocol.records import read_records
+from ggp.referee.cli import export, ladder_export, show, verify
 from ggp.referee.cli.match import main as main_match
 from ggp.referee.ladder.store.schema import games, records
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.packed_records import pack
 from ggp.referee.server.web import report
-from ggp.referee.tools.archive import bisect, export, show, verify
-from ggp.referee.tools.archive import export as ladder_export
 from ggp.referee.tools.console.tree_files import open_tree
-from tests.support.cli import PYTHON
 from tests.support.stores import Filled, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
@@ -93,11 +91,6 @@ def test_the_console(place: str) -> None:
     assert opened.source is not None and (opened.source.record.start.match, opened.source.ply) == (KEY, 2)
 
 
-def test_bisect(place: str, capsys: Capture) -> None:
-    assert bisect.main([place, "--check-replay", f"{PYTHON} -m ggp.bots random"]) in (0, 1)
-    assert f"#{KEY}" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 def test_match_from(place: str, capsys: Capture) -> None:
     words = ["yugo", "random", "random", "--games", "2", "--quiet", "--jobs", "1"]
@@ -118,7 +111,6 @@ def test_missing_places_have_one_message(word: str, reason: str, club: Store, tm
     path = str(tmp_path / word)
     for main, words in (
         (show.main, []),
-        (bisect.main, ["--check-replay", "random"]),
         (main_match, ["yugo", "random", "random", "--from"]),
     ):
         assert main([*words, path] if words[-1:] == ["--from"] else [path, *words]) == 2
@@ -159,7 +151,7 @@ def test_verify_names_every_damaged_record_of_a_store(damaged: Store, tmp_path: 
 def test_intact_records_are_exported(
     form: str, damaged: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for number, (main, status) in enumerate(((ladder_export.run_export, 1), (export.main, 2))):
+    for number, (main, status) in enumerate(((ladder_export.main, 1), (export.main, 2))):
         out = tmp_path / f"{number}.{form}"
         assert main([str(tmp_path / "club.db"), "--format", form, "-o", str(out)]) == status
         err = capfd.readouterr().err

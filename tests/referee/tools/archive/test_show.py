@@ -18,8 +18,8 @@ from msgspec import structs
 
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.referee.cli.console import main as console_main
-from ggp.referee.tools.archive.show import main
-from ggp.referee.tools.archive.verify import main as verify_main
+from ggp.referee.cli.show import main
+from ggp.referee.cli.verify import main as verify_main
 from tests.support import TESTS
 from tests.support.cli import PYTHON, ggp
 from tests.support.sample_records import CUT_OFF

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from ggp.protocol.records import Record, read_records
+from ggp.referee.cli.verify import main
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.records import records_in
-from ggp.referee.tools.archive.verify import Checker, VerifiedMatch, main
+from ggp.referee.tools.archive.verify import Checker, VerifiedMatch
 from tests.support import TESTS
 from tests.support.cli import PYTHON, ggp
 from tests.support.series import make_setup, play

@@ -10,8 +10,8 @@ import pytest
 from ggp.protocol.records import Record, read_records
 from ggp.protocol.sgf import decode, trees
 from ggp.referee.cli.console import main
+from ggp.referee.cli.verify import main as verify
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.tools.archive.verify import main as verify
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import Evaluation, GameTree
 from ggp.referee.tools.console.tree_files import open_tree

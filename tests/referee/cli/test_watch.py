@@ -1,4 +1,4 @@
-"""`ggp watch` on a lobby: lines in a pipe, JSON, a board on a terminal, errors."""
+"""`ggp watch` on a lobby: lines, JSON, errors."""
 
 import json
 import signal
@@ -8,25 +8,10 @@ from pathlib import Path
 import pytest
 from click import ClickException
 
-from ggp.protocol.records import MatchEnded, Record
-from ggp.protocol.spectator_wire import Begun, MatchHead, Over, Roll, SpectatorState
+from ggp.protocol.spectator_wire import Begun, MatchHead, Roll, SpectatorState
 from ggp.protocol.transports.spectator import Spectator
-from ggp.referee.terminal import BoardText
-from ggp.referee.tools.console.watch import (
-    Ambiguous,
-    BoardRenderer,
-    ScreenView,
-    ViewState,
-    find,
-    list_matches,
-    listing,
-    newest,
-    result,
-)
+from ggp.referee.cli.watch import find, list_matches, listing, newest
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.codes import raises
-from tests.support.spectator_publisher import KEY, events
-from tests.support.terminal import CTRL_C, Terminal
 from tests.system.test_spectator_server import WatchedLobby
 
 pytestmark = pytest.mark.slow
@@ -48,14 +33,14 @@ def roll() -> Roll:
 
 def test_a_part_of_a_name_means_a_match(roll: Roll) -> None:
     assert find("-1", roll) == "a-1" and find("a-2", roll) == "a-2" and find("ended", roll) == "ended"
-    with raises(Ambiguous, "ambiguous-match"):
+    with pytest.raises(ClickException, match="may mean 3 matches"):
         find("a", roll)
 
 
 def test_a_list_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.referee.tools.console.watch.PATIENCE", 0.2)
+    monkeypatch.setattr("ggp.referee.cli.watch.PATIENCE", 0.2)
     with Spectator("tcp://127.0.0.1:1") as there, pytest.raises(ClickException) as ended:
-        list_matches(there, print)
+        list_matches(there)
     assert "tcp://127.0.0.1:1: no" in ended.value.message and "trying" not in ended.value.message
 
 
@@ -71,41 +56,8 @@ def test_running_matches_are_listed_newest_first_without_control_characters(roll
     assert listing(roll, most=1).splitlines()[1:] == ["… 2 more"]
     assert listing(Roll()) == "no match is under way"
     evil = MatchHead(match="x", game="go", bots=("\x1b[2Jann", "bob"))
-    assert "\x1b" not in result(Over(seq=1, run="a", head=evil, termination="rules"))
-
-
-def test_a_record_is_built_from_the_events() -> None:
-    shown = ViewState("tcp://127.0.0.1:1", Roll())
-    assert shown.record is None
-    shown.choose(KEY)
-    for event, _ in events(3):
-        shown.add(event)
-    record = shown.record
-    assert record and len(record.plies) == 3 and isinstance(record.end, MatchEnded)
-    shown.add(events(0)[0][0])
-    assert shown.record and not shown.record.plies and shown.record.end is None
-
-
-def test_the_last_board_stays_and_closing_asks_no_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Counting(BoardRenderer):
-        def draw(self, record: Record) -> BoardText:
-            drawn.append(len(record.plies))
-            return super().draw(record)
-
-    drawn: list[int] = []
-    monkeypatch.setattr("ggp.referee.terminal.on_terminal", lambda stream=None: True)
-    shown = ViewState("tcp://127.0.0.1:1", Roll())
-    shown.choose(KEY)
-    screen = ScreenView(shown, Counting(None))
-    for event, _ in events(3)[:3]:
-        shown.add(event)
-        screen.event(event)
-    screen.draw()
-    shown.add(events(3)[3][0])  # Ctrl-C may come before it is drawn, and the engine be slow
-    screen.close()
-    assert drawn == [2]
+    roll.take(Begun(seq=1, run="a", head=evil))
+    assert "ann" in listing(roll) and "\x1b" not in listing(roll)
 
 
 @pytest.fixture
@@ -144,17 +96,6 @@ def test_in_a_pipe_a_ply_is_a_line_and_json_is_the_record(club: WatchedLobby) ->
     ]  # fmt: skip
     nobody = ggp("watch", club.url, "nobody-knows")
     assert nobody.status == 2 and "knows no match nobody-knows" in nobody.err
-
-
-def test_on_a_terminal_boards_are_drawn_one_match_after_another(club: WatchedLobby, tmp_path: Path) -> None:
-    with Terminal("watch", club.url, home=tmp_path, rows=30) as terminal:
-        whole = ("yugo size=5  60+1", "ply ", "black ", "  A B C D E", "under way at")
-        # All at once: rows that are looked at while they are drawn lack the last ones.
-        terminal.wait_for(lambda rows: all(any(words in row for row in rows) for words in whole))
-        terminal.wait_for("over: ")
-        terminal.wait_for(lambda rows: not any(row.startswith("over: ") for row in rows))
-        terminal.type(CTRL_C)
-        assert terminal.end() == 0
 
 
 def test_no_listener_is_reported_and_it_goes_on_trying() -> None:

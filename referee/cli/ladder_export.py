@@ -1,0 +1,72 @@
+"""`ggp ladder export [LADDER]`: writes the matches of a ladder as records, results, SGF or scripts."""
+
+from dataclasses import replace
+
+import click
+
+from ggp.referee.command_line import HELP, opened
+from ggp.referee.ladder import source
+from ggp.referee.ladder.export import exported
+from ggp.referee.ladder.queries import GameFilter, read_game
+from ggp.referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
+from ggp.referee.ladder.views import filter_options
+from ggp.referee.match.record_forms import as_form
+from ggp.referee.terminal import on_terminal, progress_bar
+
+
+def main(argv: list[str]) -> int:
+    """The exit status."""
+    return source.run_view(export, argv)
+
+
+@click.command("export", epilog=source.EPILOGUE, context_settings=HELP)
+@source.words("[LADDER]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv", "sgf", "gtp"]),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: for ggp verify and ggp show; csv: first,second,result for ggp rate.",
+)
+@filter_options
+@click.option("--key", metavar="KEY", help="Only the match of this key.")
+@click.option("--played", is_flag=True, help="Only games that were decided by play, not by a fault.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def export(
+    words: tuple[str, ...],
+    form: str,
+    wanted: GameFilter,
+    key: str | None,
+    played: bool,
+    output: str | None,
+    quiet: bool,
+) -> int:
+    """Write the matches of a ladder, newest first, to stdout or a file.
+
+    Void matches are left out of csv, which has results alone; a forfeit is there as a win or a loss.
+    """
+    ladder, _ = split(words, 0, 0)
+    if key is not None and (wanted.any is False or played or form == "csv"):
+        raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")
+    with open_ladder(ladder) as store:
+        if form == "csv":
+            pool = the_pool(store.pools(), wanted.pool, "results of several may not be rated together")
+            wanted = replace(wanted, pool=pool.name)
+        damaged: list[str] = []
+        if key is not None:
+            pieces = iter([as_form(read_game(store, key), form)])
+        else:
+            pieces = exported(store, wanted, form, played, damaged)
+        visible = not quiet and (output not in (None, "-") or not on_terminal())
+        totals = store.totals()
+        total = totals.games + totals.void if wanted.any else None
+        with opened(output, ViewError, Trouble) as file, progress_bar("matches", visible) as progress:
+            for number, piece in enumerate(pieces, 1):
+                file.write(piece)
+                progress(number, total, "matches")
+            file.flush()
+    for reason in damaged:
+        click.echo(f"ggp ladder export: {reason}", err=True)
+    return source.TROUBLE if damaged else 0

@@ -1,0 +1,196 @@
+"""Replay a record on one or two engines, and find the first ply that differs."""
+
+import json
+from collections.abc import Awaitable
+from typing import NamedTuple, TypeVar
+
+from ggp.protocol.drawing import text
+from ggp.protocol.drawing.scene import DrawingError, read_scene
+from ggp.protocol.records import Record
+from ggp.referee.match.engine import OVER, Engine, GameRefused, Status
+from ggp.referee.match.outcome import BotFault, EngineFailed, Termination
+from ggp.referee.match.setting import new_game
+from ggp.referee.terminal import escape_unprintable
+
+T = TypeVar("T")
+RECORD, ENGINE, OTHER = "record", "engine", "other"
+"""What deviates: the record from the engine, our engine, or the other one."""
+
+
+class Deviation(NamedTuple):
+    """Where a match comes out otherwise. `ply` is the one that was being played, 0 for the start, None for the end.
+
+    `failed`: that engine died, stopped answering or gave an invalid answer. `board` is the position before the ply,
+    if an engine draws it.
+    """
+
+    who: str
+    what: str
+    ply: int | None
+    failed: bool = False
+    board: str = ""
+
+
+class _DeviationFound(Exception):
+    def __init__(self, who: str, what: str, ply: int | None, failed: bool = False) -> None:
+        self.deviation = Deviation(who, escape_unprintable(what), ply, failed)
+
+
+async def verify(record: Record, engine: Engine, other: Engine | None = None, deep: bool = False) -> Deviation | None:
+    """The first deviation from the record, None if there is none.
+
+    Every move must be legal and in its canonical form, by the seat and colour that the record names; a result by the
+    rules must be the engine's, and so must the hash if it is the same engine in the same version. With an `other`
+    engine, both must agree after each ply on status and legal moves, and at the end on history and score. `deep`:
+    every ply is undone again, and each position must be the one that was there before.
+    """
+    sides = [_Side(ENGINE, engine), *([_Side(OTHER, other)] if other else [])]
+    try:
+        await _replay(record, sides, deep)
+    except _DeviationFound as apart:
+        found = apart.deviation
+        return found if found.failed else found._replace(board=await _board_before(record, found.ply, engine))
+    return None
+
+
+class _Side(NamedTuple):
+    """One of the engines. Its failures are deviations of its own."""
+
+    who: str
+    engine: Engine
+
+    async def ask(self, question: Awaitable[T], ply: int | None) -> T:
+        try:
+            return await question
+        except GameRefused as refused:
+            raise _DeviationFound(self.who, f"{self.name} refuses the game: {refused}", 0) from None
+        except EngineFailed as failure:
+            said = str(failure)
+            what = f"{self.name} {said.removeprefix('the engine ')}" if said.startswith("the engine ") else said
+            raise _DeviationFound(self.who, what, ply, failed=True) from None
+
+    @property
+    def name(self) -> str:
+        return "the engine" if self.who == ENGINE else "the other engine"
+
+    @property
+    def program(self) -> tuple[str, str]:
+        return self.engine.party.program, self.engine.party.version
+
+
+_Seen = tuple[Status, str]  # and the hash
+
+
+async def _replay(record: Record, sides: list[_Side], deep: bool) -> None:
+    begin = new_game(record.start.game, record.start.options)
+    statuses = [await side.ask(side.engine.new_game(begin), 0) for side in sides]
+    await _compare(sides, statuses, 0)
+    trail = [await _look(sides, statuses, 0)] if deep else []
+    for ply in record.plies:
+        status, number = statuses[0], ply.ply
+        if (ply.seat, ply.colour) != (status.seat, status.to_play):
+            said = f"the record says seat {ply.seat} ({ply.colour}), the engine {_turn(status)}"
+            raise _DeviationFound(RECORD, said, number)
+        statuses = [await _play(side, ply.colour, ply.move, number) for side in sides]
+        await _compare(sides, statuses, number)
+        if deep:
+            trail.append(await _look(sides, statuses, number))
+    await _verify_end(record, sides, statuses[0])
+    for at, side in enumerate(sides):
+        if side.engine.lists("ggp-undo"):
+            await _undo(side, [seen[at] for seen in trail])
+
+
+async def _play(side: _Side, colour: str, move: str, number: int) -> Status:
+    ours = side.who == ENGINE
+    try:
+        name, status = await side.ask(side.engine.play(colour, move), number)
+    except BotFault as fault:
+        said = f"the record says {move}, the engine: {fault}" if ours else f"{move}: {side.name} says {fault}"
+        raise _DeviationFound(RECORD if ours else OTHER, said, number) from None
+    if name != move:
+        said = f"the record says {move}, the engine calls it {name}" if ours else f"{side.name} calls {move} {name}"
+        raise _DeviationFound(RECORD if ours else OTHER, said, number)
+    return status
+
+
+async def _compare(sides: list[_Side], statuses: list[Status], number: int) -> None:
+    """Two engines by their status and their legal moves."""
+    if len(sides) < 2:
+        return
+    if statuses[0] != statuses[1]:
+        said = f"the engine says {_turn(statuses[0])}, the other engine {_turn(statuses[1])}"
+        raise _DeviationFound(OTHER, said, number)
+    ours, theirs = [set(await side.ask(side.engine.legal_moves(), number)) for side in sides]
+    differences = [
+        f"legal for {side.name} only: {' '.join(sorted(more))[:200]}"
+        for side, more in zip(sides, (ours - theirs, theirs - ours), strict=True)
+        if more
+    ]
+    if differences:
+        raise _DeviationFound(OTHER, "; ".join(differences), number)
+
+
+async def _look(sides: list[_Side], statuses: list[Status], number: int) -> list[_Seen]:
+    """The position of each engine. Engines of the same name and version must have the same hash."""
+    hashes = [await side.ask(side.engine.hash(), number) for side in sides]
+    if sides[0].program == sides[-1].program and hashes[0] != hashes[-1]:
+        raise _DeviationFound(OTHER, f"the engine's hash is {hashes[0]}, the other engine's {hashes[-1]}", number)
+    return list(zip(statuses, hashes, strict=True))
+
+
+async def _undo(side: _Side, trail: list[_Seen]) -> None:
+    """Undo every ply of the trail, the last one first; each position must be as it was."""
+    for number in range(len(trail) - 1, 0, -1):
+        found = await side.ask(side.engine.undo(), number), await side.ask(side.engine.hash(), number)
+        if found != trail[number - 1]:
+            both = (f"{_turn(status)}, hash {position or 'none'}" for status, position in (found, trail[number - 1]))
+            raise _DeviationFound(side.who, f"{side.name} undoes it and says {', where it was '.join(both)}", number)
+
+
+async def _verify_end(record: Record, sides: list[_Side], status: Status) -> None:
+    end, made_by = record.end, record.start.engine
+    if len(sides) > 1:
+        histories = [await side.ask(side.engine.history(), None) for side in sides]
+        if histories[0] != histories[1]:
+            raise _DeviationFound(OTHER, "the engines tell different histories", None)
+    finals = [await side.ask(side.engine.final(), None) for side in sides]
+    _compare_scores([score for _, score in finals])
+    if end is None:
+        return
+    if end.plies != len(record.plies):
+        raise _DeviationFound(RECORD, f"the record says {end.plies} plies and holds {len(record.plies)}", None)
+    by_rules = end.termination == Termination.RULES
+    if by_rules and (end.result, end.winner) != (status.result, status.winner):
+        said = status.result if status.phase == OVER else "that it is not over"
+        raise _DeviationFound(RECORD, f"the record says {end.result}, the engine {said}", None)
+    position = finals[0][0]
+    if (made_by.program, made_by.version) == sides[0].program and end.hash and position != end.hash:
+        raise _DeviationFound(RECORD, f"the record ends at hash {end.hash}, the engine at {position or 'none'}", None)
+
+
+def _compare_scores(scores: list[str]) -> None:
+    """The totals of black and white, where both engines know a score."""
+    if len(scores) < 2 or not all(scores):
+        return
+    try:
+        ours, theirs = [[json.loads(score)[colour]["total"] for colour in ("black", "white")] for score in scores]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _DeviationFound(OTHER, "the other engine's ggp-score has another form", None) from None
+    if ours != theirs:
+        said = f"the engine scores {ours[0]} to {ours[1]}, the other engine {theirs[0]} to {theirs[1]}"
+        raise _DeviationFound(OTHER, said[:300], None)
+
+
+async def _board_before(record: Record, number: int | None, engine: Engine) -> str:
+    """The position before this ply on our engine (None: the last one), "" if it cannot be drawn."""
+    try:
+        await engine.replay(record, len(record.plies) if number is None else max(0, number - 1))
+        scene = await engine.scene()
+        return text.draw(read_scene(scene)) if scene else ""
+    except (EngineFailed, GameRefused, BotFault, DrawingError):
+        return ""
+
+
+def _turn(status: Status) -> str:
+    return f"over, {status.result}" if status.result else f"seat {status.seat} ({status.to_play}), {status.phase}"
