@@ -166,12 +166,14 @@ def _anchor(word: str) -> tuple[str, float]:
 
 
 def _say_what_is_left_out(command: str, results: Results) -> None:
-    if results.unfinished:
-        click.echo(f"{command}: {results.unfinished} games have no result: they are left out", err=True)
-    if results.self_play:
-        click.echo(f"{command}: {results.self_play} games of a bot against itself: they are left out", err=True)
-    if results.damaged:
-        click.echo(f"{command}: {results.damaged} lines are damaged: left out; `ggp verify` names them", err=True)
+    for count, one, many in (
+        (results.unfinished, "1 game has no result", "games have no result"),
+        (results.nameless, "1 game lacks the names of its players", "games lack the names of their players"),
+        (results.self_play, "1 game of a bot against itself", "games of a bot against itself"),
+        (results.damaged, "1 line is damaged (`ggp verify` names it)", "lines are damaged (`ggp verify` names them)"),
+    ):
+        if count:
+            click.echo(f"{command}: left out: {one if count == 1 else f'{count} {many}'}", err=True)
     if results.changed:
         what = "1 match was" if results.changed == 1 else f"{results.changed} matches were"
         click.echo(

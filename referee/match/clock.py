@@ -19,6 +19,7 @@ _FISCHER = re.compile(rf"{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 _PERIOD = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,4}})/{_SECONDS}", re.ASCII)
 _BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}", re.ASCII)
 _MOVE = re.compile(rf"{_SECONDS}/move", re.ASCII)
+_WITH_UNITS = re.compile(rf"(?=\d)(?:{_SECONDS}h)?(?:{_SECONDS}m(?:in)?)?(?:{_SECONDS}s)?(?:\+{_SECONDS}s?)?", re.ASCII)
 _FOREIGN = re.compile(r"(?:(\d{1,4})/)?(?:(\d{1,5}):)?(\d{1,7}(?:\.\d{1,3})?)(?:\+(\d{1,7}(?:\.\d{1,3})?))?", re.ASCII)
 
 
@@ -102,11 +103,15 @@ class TimeControl:
 def foreign_control(text: str) -> str:
     """Return a time control of cutechess or fastchess in our form, or the text itself if it needs no other.
 
-    `inf` is `none`; minutes become seconds, `1:30+1` is `90+1`; `0+5` is `5+5`, because both programs give the first
-    move its increment.
+    `inf` is `none`; minutes become seconds, `1:30+1` is `90+1` and `5m` is `300`; `0+5` is `5+5`, because both programs
+    give the first move its increment.
     """
     if text in ("inf", "infinite"):
         return "none"
+    if found := _WITH_UNITS.fullmatch(text):
+        hours, minutes, rest, increment = (Decimal(number or 0) for number in found.groups())
+        main = f"{3600 * hours + 60 * minutes + rest:f}"
+        return f"{main}+{increment:f}" if increment else main
     found = _FOREIGN.fullmatch(text)
     if found is None:
         return text

@@ -76,6 +76,7 @@ class Results:
     unfinished: int = 0  # void ones, too
     damaged: int = 0
     changed: int = 0
+    nameless: int = 0  # SGF without PB or PW
     self_play: int = 0  # games of a bot against itself, which say nothing about its rating
     lines: Observations = field(default_factory=Observations)
     _cells: dict[tuple[RatedBot, RatedBot], list[float]] = field(default_factory=dict)
@@ -484,7 +485,8 @@ def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
             root = {name: values[0].strip() for name, values in nodes[0].items() if values}
             black, white = root.get("PB", ""), root.get("PW", "")
             if not (black and white):
-                raise ResultsError("a game lacks PB or PW, the names of its players")
+                into.nameless += 1
+                continue
             result = root.get("RE", "").upper()
             if (outcome := _SGF_RESULTS.get(result.partition("+")[0])) is None:
                 into.unfinished += 1

@@ -9,6 +9,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from ggp.protocol.input_files import read_input
 from ggp.protocol.safe_files import open_to_append
 
 _DIGITS = 20
@@ -23,8 +24,7 @@ class GameCount:
     def read(self) -> int:
         """Return the number, 0 if there is none."""
         try:
-            with self.path.open("rb") as file:
-                return int(file.read(_DIGITS + 1))
+            return int(read_input(self.path, _DIGITS + 1))
         except (OSError, ValueError):
             return 0
 

@@ -116,7 +116,10 @@ def test_a_name_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == "ggp match: two bots are called x: give each a name of its own\n"
 
 
-@pytest.mark.parametrize(("text", "ours"), [("1:30+1", "90+1"), ("inf", "none"), ("0+5", "5+5"), ("40/2:00", "40/120")])
+@pytest.mark.parametrize(
+    ("text", "ours"),
+    [("1:30+1", "90+1"), ("5m", "300"), ("1h30m+2s", "5400+2"), ("inf", "none"), ("0+5", "5+5"), ("40/2:00", "40/120")],
+)
 def test_another_programs_time_control_is_answered_with_ours(
     text: str, ours: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -133,7 +133,7 @@ def test_pgn_is_read_by_its_tags(tmp_path: Path) -> None:
         "a": (3, 2.5),
         'b "the" bot': (3, 0.5),
     }
-    assert ran.err == "ggp rate: 1 games have no result: they are left out\n"
+    assert ran.err == "ggp rate: left out: 1 game has no result\n"
 
 
 @pytest.mark.parametrize(
