@@ -1,7 +1,6 @@
 """A match's record as a store keeps it, and as it travels there: JSON lines, compressed by Zstandard."""
 
 import threading
-import zlib
 
 import zstandard
 
@@ -9,7 +8,6 @@ from ggp.protocol.records import RecordError
 
 LONGEST = 1 << 28  # bytes of a record
 _LEVEL = 1  # the higher ones save 1 % and take longer
-_ZLIB = b"\x78"  # the first byte of a record that an earlier version stored
 
 
 class _Contexts(threading.local):
@@ -30,8 +28,6 @@ def pack(lines: bytes) -> bytes:
 
 def unpack(data: bytes) -> bytes:
     """The lines of a packed record. Raises RecordError for a damaged or empty one, and for one above LONGEST."""
-    if data[:1] == _ZLIB:
-        return _unpack_zlib(data)
     try:
         size = zstandard.frame_content_size(data)
         if size > LONGEST:
@@ -41,14 +37,3 @@ def unpack(data: bytes) -> bytes:
         return _contexts.unpack(data, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise RecordError(str(error)) from None
-
-
-def _unpack_zlib(data: bytes) -> bytes:
-    stream = zlib.decompressobj()
-    try:
-        lines = stream.decompress(data, LONGEST)
-    except zlib.error as error:
-        raise RecordError(str(error)) from None
-    if not stream.eof:
-        raise RecordError("it is cut off, or too long")
-    return lines

@@ -1,7 +1,5 @@
 """Records as a store keeps them."""
 
-import zlib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -21,12 +19,8 @@ def test_what_is_packed_comes_back(lines: bytes) -> None:
     assert unpack(pack(lines)) == lines
 
 
-def test_records_of_older_stores_are_read() -> None:
-    assert unpack(zlib.compress(LINES, 1)) == LINES
-
-
-@pytest.mark.parametrize("data", [pack(LINES), zlib.compress(LINES)], ids=["zstandard", "zlib"])
-def test_every_changed_bit_is_noticed(data: bytes) -> None:
+def test_every_changed_bit_is_noticed() -> None:
+    data = pack(LINES)
     for at in range(8 * len(data)):
         changed = bytearray(data)
         changed[at // 8] ^= 1 << at % 8
@@ -47,7 +41,6 @@ def test_every_changed_bit_is_noticed(data: bytes) -> None:
         pack(LINES)[:-1],
         pack(LINES) + b"x",
         pack(LINES) + pack(LINES),
-        zlib.compress(LINES)[:-1],
         b"\x78",
         zstandard.ZstdCompressor(write_content_size=False).compress(LINES),
     ],
@@ -57,11 +50,8 @@ def test_what_is_not_one_whole_record_is_refused(data: bytes) -> None:
         unpack(data)
 
 
-@pytest.mark.parametrize("compress", [pack, zlib.compress])
-def test_a_record_above_the_bound_is_refused(
-    compress: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = compress(LINES)
+def test_a_record_above_the_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pack(LINES)
     monkeypatch.setattr(packed_records, "LONGEST", len(LINES))
     assert unpack(data) == LINES
     monkeypatch.setattr(packed_records, "LONGEST", len(LINES) - 1)

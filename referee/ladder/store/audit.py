@@ -134,7 +134,7 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
         found.beyond += 1
     true = _facts(first, second, match, moves)
     if have != true:
-        unknown = have[-1] == id  # of a game whose moves were not read: see database
+        unknown = have[-1] == id  # of a game whose result came without its moves
         found.learned = found.learned or unknown
         compared = [*zip(_FACTS, have, true, strict=True)][: -2 if unknown else None]
         found.lines += [f"{key}: {name} is {one!r}, by its record {two!r}" for name, one, two in compared if one != two]

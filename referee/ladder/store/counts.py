@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import sqlite
 
-from ggp.referee.ladder.store.bulk import execute_many
+from ggp.referee.ladder.store.database import execute_many
 from ggp.referee.ladder.store.model import GAMES, Pair, PairScore
 from ggp.referee.ladder.store.schema import (
     ID,

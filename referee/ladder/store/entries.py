@@ -366,11 +366,10 @@ def forget_runner(connection: Connection) -> None:
     connection.execute(run_lock.delete())
 
 
-def running(connection: Connection, me: Holder, others: bool = False, old: bool = False) -> str:
-    """The process that runs the ladder now, "" for none; `others`: this process does not count; `old`: the store has no
-    table of fronts yet."""
+def running(connection: Connection, me: Holder, others: bool = False) -> str:
+    """Return the process that runs the ladder now, "" for none; with `others` this process does not count."""
     now, found = clock(connection), [(_holder(connection), SILENCE)]
-    found += [(its, FRONT_SILENCE) for its, _ in ({} if old else fronts_of(connection)).values()]
+    found += [(its, FRONT_SILENCE) for its, _ in fronts_of(connection).values()]
     living = (one for one, silence in found if one is not None and one.lives(me, now, silence))
     return next((str(one) for one in living if not (others and one == me)), "")
 

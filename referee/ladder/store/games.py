@@ -28,7 +28,6 @@ from sqlalchemy import (
     select,
 )
 
-from ggp.referee.ladder.store.bulk import execute_many
 from ggp.referee.ladder.store.counts import (
     ALL_DONE,
     COLUMNS,
@@ -40,7 +39,7 @@ from ggp.referee.ladder.store.counts import (
     played_games,
     points_of,
 )
-from ggp.referee.ladder.store.database import in_parts, truncate
+from ggp.referee.ladder.store.database import execute_many, in_parts, truncate
 from ggp.referee.ladder.store.entries import now, readmitted, suspend
 from ggp.referee.ladder.store.model import (
     GAMES,

@@ -486,9 +486,3 @@ class StoreGone(StoreError):
     """The store's file was removed, replaced or truncated while it was in use: what is committed now would be lost."""
 
     code = "store-gone"
-
-
-class TooNew(StoreError):
-    """The store was made by a later version of this program."""
-
-    code = "store-too-new"

@@ -1,4 +1,4 @@
-"""The tables of a store, every column with its meaning. `database.migrate` creates them.
+"""The tables of a store, every column with its meaning. `database.create_tables` creates them.
 
 What was played is in `games` and `records`; everything else that counts games is derived from these (see audit.py).
 Seats are 1 and 2, times milliseconds, moments UTC in ISO 8601. Versions, pools and pairs go by their ids.
@@ -24,7 +24,6 @@ from sqlalchemy import (
     UniqueConstraint,
     event,
     text,
-    true,
 )
 from sqlalchemy.schema import SchemaItem
 
@@ -137,7 +136,6 @@ pools = _table(
         "rated",
         Boolean,
         nullable=False,
-        server_default=true(),
         comment="False: its games count in no rating (unrated).",
     ),
     _count("played", "Pairs that were played to their end. Derived."),
@@ -219,8 +217,8 @@ games = _table(
     Column("ms1", ID, nullable=False, comment="Time that seat 1 used."),
     Column("ms2", ID, nullable=False, comment="Time that seat 2 used."),
     Column("suspect", Boolean, nullable=False, comment="Whether a clock ran out while the machine was overloaded."),
-    Column("opening", ID, nullable=False, server_default=text("0"), comment="Digest of the plies that no bot chose."),
-    Column("moves", ID, nullable=False, server_default=text("0"), comment="Digest of all moves and of the result."),
+    Column("opening", ID, nullable=False, comment="Digest of the plies that no bot chose."),
+    Column("moves", ID, nullable=False, comment="Digest of all moves and of the result."),
     Column("ended", String(WORD), nullable=False, comment="When."),
 )
 Index("games_pair", games.c.pair)
@@ -237,7 +235,7 @@ records = _table(
         "data",
         LargeBinary,
         nullable=False,
-        comment="Hash-chained JSON lines, compressed by Zstandard; older ones by zlib.",
+        comment="Hash-chained JSON lines, compressed by Zstandard.",
     ),
 )
 
@@ -308,7 +306,7 @@ fits = _table(
     Column("advantage", Double, nullable=False, comment="Of seat 1: Elo."),
     Column("advantage_se", Double, nullable=False, comment="Its standard error."),
     Column("tie", Double, nullable=False, comment="The model's parameter of ties."),
-    Column("remarks", Text, nullable=False, server_default="", comment="How far the model holds, as remarks.py says."),
+    Column("remarks", Text, nullable=False, comment="How far the model holds, as remarks.py says."),
 )
 
 ratings = _table(

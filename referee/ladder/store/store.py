@@ -19,9 +19,8 @@ from ggp.protocol.records import RecordError
 from ggp.referee.ladder.store import entries, fronts, rescue
 from ggp.referee.ladder.store import games as played
 from ggp.referee.ladder.store.audit import Findings, Progress, rebuild, with_lost
-from ggp.referee.ladder.store.bulk import execute_many
 from ggp.referee.ladder.store.counts import COLUMNS, SCORE_COLUMNS, repeats_of
-from ggp.referee.ladder.store.database import FRONTS, NEWEST, Database, migrate, read_options, unpacked, version_of
+from ggp.referee.ladder.store.database import Database, create_tables, execute_many, has_tables, read_options, unpacked
 from ggp.referee.ladder.store.game_count import GameCount
 from ggp.referee.ladder.store.model import (
     GAMES,
@@ -378,7 +377,7 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, create: bool = False, read_time: float | None = None) -> "Store":
-        """Brings an older store to the present schema. Without `create` it must be there. read_time: see Database."""
+        """Open a store; without `create` it must be there. read_time: see Database."""
         database = Database(url, read_time)
         try:
             _prepare(database, create)
@@ -663,26 +662,22 @@ def _rescued(database: Database) -> Iterator[tuple[Path, Store]]:
 
 
 def _prepare(database: Database, create: bool) -> None:
-    """Create or update the tables. A store that is up to date is only read."""
+    """Create the tables unless they are there."""
     path = database.path
     if path is None or path.exists():
         with database.reading() as connection:
-            at = version_of(connection)
-            if at == NEWEST:
+            if has_tables(connection):
                 return
-            if at and (runner := entries.running(connection, entries.Holder.here(""), old=at < FRONTS)):
-                raise Locked(f"{database.name} is run by {runner}, an older program: wait until it is done, or end it")
     elif create and not path.absolute().parent.is_dir():
         raise StoreError(
             f"there is no folder {path.absolute().parent}: make it, or name another store", code="no-such-folder"
         )
-    else:
-        at = 0
-    if not at and not create:
+    if not create:
         raise StoreError(
             f"there is no store {database.name}: ggp ladder run makes it, or ggp tune of a tune", code="store-missing"
         )
-    if not at and path is not None:
+    if path is not None:
         GameCount(path).forget()
     with database.writing() as connection:
-        migrate(connection)
+        if not has_tables(connection):  # another process may have been quicker
+            create_tables(connection)

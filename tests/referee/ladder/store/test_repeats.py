@@ -86,7 +86,7 @@ def test_a_pair_of_bots_and_its_test_leave_repeats_out(tmp_path: Path, capsys: C
 
 
 def test_the_check_reads_moves_from_the_records(tmp_path: Path) -> None:
-    """Games whose moves are unknown, as in a store of before, repeat nothing until the check has read their records."""
+    """Games whose moves are unknown repeat nothing until the check has read their records."""
     with Filled(tmp_path) as filled:
         filled.meet("ann", "bob", *[(0, "rules"), (1, "rules")] * 5)
         assert repeats(filled) == 0
