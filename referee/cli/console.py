@@ -16,7 +16,8 @@ from ggp.referee.tools.console.filter import PipeConsole, PlainConsole
 from ggp.referee.tools.console.screen import EndedBySignal, ends_in_order
 
 if TYPE_CHECKING:
-    from ggp.referee.tools.console.bench import Bench
+    from ggp.referee.tools.archive.places import RecordSource
+    from ggp.referee.tools.console.tree import GameTree
 
 EPILOGUE = """\b
 Without arguments the peer is our engine; GAME name=value … starts a game on it.
@@ -90,7 +91,7 @@ def console(
     from ggp.referee.tools.console.tree_files import open_tree  # which reads records
 
     opened = open_tree(place, words, program, connect, Timeouts())
-    return run_console(opened.target, timeout, raw, as_json, quiet, opened.bench)
+    return run_console(opened.target, timeout, raw, as_json, quiet, opened.source, opened.tree)
 
 
 BROKEN_PIPE = 141
@@ -102,12 +103,13 @@ def run_console(
     raw: bool,
     as_json: bool,
     quiet: bool,
-    bench: "Callable[[Console], Bench] | None" = None,
+    source: "RecordSource | None" = None,
+    tree: "GameTree | None" = None,
 ) -> int:
-    """The exit status. `bench`: see Console. Raises LaunchError, also where the peer refuses its first command."""
+    """The exit status. `source`, `tree`: see Console. Raises LaunchError if the peer refuses its first command, too."""
     try:
         with ends_in_order():
-            console = Console(target, bench=bench, timeout=timeout, raw=raw)
+            console = Console(target, source=source, tree=tree, timeout=timeout, raw=raw)
             try:
                 return _display(console, as_json, quiet)()
             except BrokenPipeError:  # the reader has closed the pipe

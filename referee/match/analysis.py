@@ -2,7 +2,7 @@
 
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -110,6 +110,17 @@ def _plain(value: Any) -> str:
 def line_of(ply: MovePlayed) -> str:
     """`17 black D5  0.412 s`."""
     return escape_unprintable(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+
+
+def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
+    """`1 D4  2 pass  [3 E5]`, with as many in a line as fit; `marked` is the number of the ply in brackets."""
+    lines = [""]
+    for ply in plies:
+        word = escape_unprintable(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
+        if lines[-1] and len(lines[-1]) + 2 + len(word) > width:
+            lines.append("")
+        lines[-1] += f"  {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def show_plies() -> Callable[[Event], None]:

@@ -14,7 +14,6 @@ from ggp.protocol.transports.transcript import Sink
 from ggp.referee.match.bot_spec import BotSpec, read_engine
 from ggp.referee.match.process import Peer
 from ggp.referee.tools.archive.places import RecordPlace, RecordSource
-from ggp.referee.tools.console.bench import Bench
 from ggp.referee.tools.console.console import Console
 from ggp.referee.tools.console.dialogue import Target
 
@@ -38,7 +37,7 @@ def memory_console(
 
     console = Console(
         Target("engine", peer, read_engine(None), first, bots=tuple(bots)),
-        bench=(lambda made: Bench(made, RecordSource(RecordPlace(""), match, 0))) if match else None,
+        source=RecordSource(RecordPlace(""), match, 0) if match else None,
     )
     console.begin()
     return console

@@ -12,7 +12,7 @@ import click
 from ggp.protocol.drawing import svg, text
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
 from ggp.protocol.records import MatchStarted, MovePlayed, Record
-from ggp.referee.match.analysis import analysis_lines
+from ggp.referee.match.analysis import analysis_lines, list_moves
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import OVER, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
@@ -100,17 +100,6 @@ def picture_of(record: Record, position: ShownPosition) -> str:
         raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
     title = "; ".join([*_about(record, position), _ply(record, position.number), _result(record)])
     return svg.draw(position.scene, title=title)
-
-
-def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
-    """`1 D4  2 pass  [3 E5]`, with as many in a line as fit; `marked` is the number of the ply in brackets."""
-    lines = [""]
-    for ply in plies:
-        word = escape_unprintable(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
-        if lines[-1] and len(lines[-1]) + 2 + len(word) > width:
-            lines.append("")
-        lines[-1] += f"  {word}" if lines[-1] else word
-    return "\n".join(lines)
 
 
 def _about(record: Record, position: ShownPosition) -> Iterator[str]:

@@ -1,84 +1,119 @@
-"""The console without its display: the peer, the settings, and the console's own commands."""
+"""The console without its display: the peer, the position on its board, the settings, and its own commands."""
 
 import re
 import shlex
+import time
 from ast import literal_eval
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from ggp.protocol.commands import TABLE
 from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import DrawingError, read_scene
 from ggp.protocol.errors import LocalProtocolError, PeerTimeout
+from ggp.protocol.messages import Reply
 from ggp.protocol.regression import write
 from ggp.protocol.safe_files import replace_file
+from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.command_line import nearest
+from ggp.referee.match.analysis import analysis_line, analysis_lines, line_of, list_moves
 from ggp.referee.match.bot_spec import BUILT_IN, HUMAN, BotSpec, LaunchError
+from ggp.referee.match.engine import Status
 from ggp.referee.match.move_words import is_move_word
-from ggp.referee.terminal import visible
+from ggp.referee.terminal import escape_unprintable, on_terminal, visible
 from ggp.referee.tools.console.completion import LIST, BotWord, PeerInfoReader, PeerKind
+from ggp.referee.tools.console.consult import Consultation
 from ggp.referee.tools.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target
-from ggp.referee.tools.console.own_commands import BENCH, OwnCommand, OwnFailed, bench_rows
+from ggp.referee.tools.console.own_commands import OwnCommand, OwnFailed
+from ggp.referee.tools.console.replay import MatchCaption, board, follow, list_width, score, told
+from ggp.referee.tools.console.tree import GameTree, TreeNode, letters
+from ggp.referee.tools.console.workbench import Workbench, place_of, played
 
 if TYPE_CHECKING:
-    from ggp.referee.tools.console.bench import Bench
-    from ggp.referee.tools.console.replay import MatchCaption
+    from ggp.referee.tools.archive.places import RecordSource  # which loads the stores of ladders
 
 MARKS = (":", "!")
+TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
 _QUICK = frozenset(("raw", "send", "board", "timeout", "stderr", "quit"))
 _TREE_FILES = (".sgf", ".jsonl")
-TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
+_STDERR = 20  # lines that :stderr shows
+_LONGEST = 86_400.0  # seconds
+_MOST_COMMENT = 10_000  # characters
+_BOTS = "BOT BOT BOT BOT"
+_CONTROL = "[time=CONTROL] [games=N] [record=FILE]"
+_TABLE: dict[str, OwnCommand] = {}
+
+Run = Callable[["Console", list[str]], str]
+
+
+def own_command(
+    usage: str, help: str, *, changes: bool = False, kinds: str = "", engine: bool = False
+) -> Callable[[Run], Run]:
+    """Enter a method of Console into the table of commands (see OwnCommand)."""
+
+    def enter(run: Run) -> Run:
+        row = OwnCommand(usage, help, run, changes, kinds, engine)
+        _TABLE[row.name] = row
+        return run
+
+    return enter
 
 
 class Console:
-    """The peer, the settings, and the console's own commands."""
+    """A session with a peer: every own command is a method; `run_own` runs a line, and a view shows the rest."""
 
     def __init__(
         self,
         target: Target,
         *,
-        bench: "Callable[[Console], Bench] | None" = None,
+        source: "RecordSource | None" = None,
+        tree: GameTree | None = None,
         timeout: float = TIMEOUT,
         raw: bool = False,
     ) -> None:
-        """`bench` makes that of a match; else there is one as soon as a command needs it. Raises LaunchError."""
-        self.timeout = timeout
-        self.raw = raw
+        """Start the peer.
+
+        Args:
+            target: How to start it.
+            source: A match whose plies the tree begins with.
+            tree: A tree that was read from a file.
+            timeout: Seconds that an answer may take.
+            raw: Show all bytes as they pass.
+
+        Raises:
+            LaunchError: The peer does not start.
+        """
+        self.timeout, self.raw, self.source = timeout, raw, source
         self.board = True
         self.ended = False  # after :quit
         self.stale = True  # the position may differ from the drawn board
-        self.stderr = ""  # its tail
         self.dialogue = Dialogue(target)
-        self.match: MatchCaption | None = None  # of the match that is replayed
         self.bots = list(target.bots)
-        self.own = {row.name: row for row in [*rows(self), *bench_rows(self._run_bench)]}
+        self.own = _TABLE
         self.learner = PeerInfoReader(self.dialogue, self.own.values())
-        self._bench = bench(self) if bench else None
-        self._see_bench()
+        record = source.record if source else None
+        if record is not None and tree is None:
+            tree = GameTree(record.start.game, record.start.options)
+        again = source.again if source else lambda: None
+        self.at = Workbench(self.ask, tree, record, again, self.dialogue.take_changes)
+        self.match = MatchCaption(self.at, record) if record else None
+        self.consultation = Consultation(self.at, self.ask, self.bots)
+        self._see_match()
 
-    @property
-    def bench(self) -> "Bench":
-        """The commands for the position. Raises OwnFailed for a peer that is no engine, PeerLost."""
-        if "ggp-play" not in self.commands():
-            raise OwnFailed("the peer lists no ggp-play: this command needs an engine", code="no-engine")
-        if self._bench is None:
-            from ggp.referee.tools.console.bench import Bench
-
-            self._bench = Bench(self)
-        return self._bench
+    def ask(self, line: str) -> Reply:
+        """Ask the peer and wait for its answer."""
+        return self.dialogue.ask(line, self.timeout)
 
     def close(self) -> None:
         """End the peer and every bot."""
         try:
-            if self._bench is not None:
-                self._bench.close()
+            self.consultation.close()
         finally:
             self.dialogue.close()
-
-    def _run_bench(self, name: str, arguments: list[str]) -> str:
-        return self.bench.commands[name](arguments)
 
     def begin(self) -> None:
         """Send the target's first commands and wait for their answers. Raises LaunchError if the peer refuses one."""
@@ -109,7 +144,9 @@ class Console:
         """Run a line that begins with a mark; returns the text to show. Raises OwnFailed."""
         try:
             row, arguments = self._read(line)
-            text = row.run(arguments)
+            if row.engine:
+                self._need_engine()
+            text = row.run(self, arguments)
         except PeerLost as lost:
             raise OwnFailed(str(lost)) from None
         except (LaunchError, PeerTimeout, LocalProtocolError) as error:
@@ -125,14 +162,16 @@ class Console:
         """Note that the position may have changed."""
         self.stale = True
         self.learner.forget_position()
-        self._see_bench()
+        self._see_match()
 
-    def _see_bench(self) -> None:
+    def _see_match(self) -> None:
         """Keep the bots and plies that commands can name."""
-        if self._bench is not None:
-            self.learner.see_match(self._bench.bot_words(), self._bench.places())
-        elif self.bots:
-            self.learner.see_match(bot_words(self.bots), ())
+        self.learner.see_match(self._bot_words(), self._places())
+
+    def _need_engine(self) -> None:
+        """Raise OwnFailed for a peer that is no engine."""
+        if "ggp-play" not in self.commands():
+            raise OwnFailed("the peer lists no ggp-play: this command needs an engine", code="no-engine")
 
     def restart(self, fresh: bool) -> int:
         """Restart the peer, in its position unless `fresh`; returns how many commands were sent again.
@@ -185,7 +224,7 @@ class Console:
             return False
         if "ggp-play" not in self.commands():
             return False
-        return bool(re.search(r"\d", word)) or is_move_word(word) or self.bench.is_legal(word)
+        return bool(re.search(r"\d", word)) or is_move_word(word) or self._is_legal(word)
 
     def how_to_play(self, sent: str) -> str:
         """Return what to type to play a move that was sent as if it were a command; "" if it does not look like one.
@@ -206,58 +245,36 @@ class Console:
             return f"{visible(words[0])} is a move: type :{visible(words[0])} to play it"
         return f"if {visible(words[0])} is a move, type :{visible(words[0])} to play it"
 
+    def _is_legal(self, word: str) -> bool:
+        """Return True if a word is a legal move here; False in no game."""
+        try:
+            return not self.at.why(word)
+        except OwnFailed:
+            return False
 
-def bot_words(bots: Iterable[BotSpec]) -> tuple[BotWord, ...]:
-    """Bots that a command can name: these, the built-in ones, and a human."""
-    known = {bot.name: BotWord(bot.name, bot.name, visible(bot.command)) for bot in bots}
-    built_in = {name: BotWord(name, name, "built in") for name in BUILT_IN}
-    return (*(built_in | known).values(), BotWord(HUMAN, HUMAN, "you, at this terminal", human=True))
+    def _bot_words(self) -> tuple[BotWord, ...]:
+        """Bots that a command can name: those of the console and of the match, built-in ones, a human."""
+        words = bot_words(self.bots)
+        of_match = [*self.match.bots()] if self.match else []
+        return (*words[:-1], *(bot for bot in of_match if bot.plain not in [word.plain for word in words]), words[-1])
 
+    def _places(self) -> tuple[str, ...]:
+        """The ply before each position of the main line, from the start on; () without a game."""
+        try:
+            plies = self.at.record.plies if self.at.record else self.at.tree.main_line
+        except OwnFailed:
+            return ()
+        return ("the start", *(escape_unprintable(f"{ply.colour} {ply.move}") for ply in plies))
 
-# -- the console's own commands ---------------------------------------------------------------------------------------
+    # -- commands for every peer -------------------------------------------------------------------------------------
 
-
-_STDERR = 20  # lines that :stderr shows
-_LONGEST = 86_400.0  # seconds
-
-
-def rows(console: "Console") -> list[OwnCommand]:
-    """The commands of every console."""
-    its = _ConsoleCommands(console)
-    return [
-        OwnCommand("help [COMMAND]", "what a command does; without one, which there are", its.help),
-        OwnCommand("raw on|off", "show all bytes as they pass, with escapes", its.raw),
-        OwnCommand("send 'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", its.send),
-        OwnCommand("board on|off", "draw the board after each change", its.board),
-        OwnCommand("svg FILE", "write the position as a picture", its.svg),
-        OwnCommand(
-            "save FILE [main]",
-            "FILE.tst: what passed, a regression transcript; FILE.sgf: the tree; FILE.jsonl: this line, or the main "
-            "one, as a record",
-            its.save,
-        ),
-        OwnCommand("timeout SECONDS", "time limit of an answer, after which a warning is shown", its.set_timeout),
-        OwnCommand("stderr", f"the last {_STDERR} lines that the peer wrote there", its.stderr),
-        OwnCommand(
-            "restart [--fresh|BOT]",
-            "restart the peer and replay the position; --fresh: without it; BOT: restart that bot",
-            its.restart,
-            True,
-        ),
-        OwnCommand("quit", "tell the peer to quit, and leave", its.quit),
-    ]
-
-
-class _ConsoleCommands:
-    def __init__(self, console: "Console") -> None:
-        self._console = console
-
-    def help(self, arguments: list[str]) -> str:
+    @own_command("help [COMMAND]", "what a command does; without one, which there are")
+    def _help(self, arguments: list[str]) -> str:
         if not arguments:
             return self._overview()
         name = arguments[0].lstrip(":!")
         lines = []
-        if own := self._console.own.get(name):
+        if own := self.own.get(name):
             lines.append(f":{own.usage} — {own.help}")
         if not arguments[0].startswith((":", "!")):
             lines += self._help_of_peers(name)
@@ -266,7 +283,7 @@ class _ConsoleCommands:
         return "\n".join(lines)
 
     def _help_of_peers(self, name: str) -> list[str]:
-        row, listed = TABLE.get(name), self._console.commands()
+        row, listed = TABLE.get(name), self.commands()
         lines = []
         if row:
             lines.append(f"{name} {row.arguments}".rstrip() + f" — {row.help}")
@@ -278,45 +295,46 @@ class _ConsoleCommands:
         return lines
 
     def _overview(self) -> str:
-        console = self._console
-        bench = [usage.partition(" ")[0] for usage, *_ in BENCH]
-        listed = [row for row in console.own.values() if row.name not in bench]
-        kind = console.learner.known.kind if console.commands() else PeerKind.UNKNOWN
-        known = [name for name in console.commands() if name in TABLE]
-        others = [name for name in console.commands() if name not in TABLE]
-        lines = ["A line that begins with : or ! is for the console:", *map(_in_help, listed)]
+        kind = self.learner.known.kind if self.commands() else PeerKind.UNKNOWN
+        known = [name for name in self.commands() if name in TABLE]
+        others = [name for name in self.commands() if name not in TABLE]
+        lines = ["A line that begins with : or ! is for the console:"]
+        lines += [_in_help(row) for row in self.own.values() if not row.engine]
         if kind is PeerKind.ENGINE:
-            lines += ["For the position on the engine:", *map(_in_help, [console.own[name] for name in bench])]
-        lines += [f"Every other line is for the {kind}, {console.dialogue.target.name}. It lists:"]
+            lines += ["For the position on the engine:", *(_in_help(row) for row in self.own.values() if row.engine)]
+        lines += [f"Every other line is for the {kind}, {self.dialogue.target.name}. It lists:"]
         groups = groupby(known, key=lambda name: name.partition("-")[0] if "-" in name else "")
         lines += [f"  {' '.join(group)}" for _, group in groups]
         if others:
             lines.append(f"  not of the protocol: {' '.join(others)}")
         return "\n".join(lines)
 
-    def raw(self, arguments: list[str]) -> str:
-        self._console.raw = _switch(arguments, self._console.raw)
-        return f"raw bytes are {'shown' if self._console.raw else 'not shown'}"
+    @own_command("raw on|off", "show all bytes as they pass, with escapes")
+    def _raw(self, arguments: list[str]) -> str:
+        self.raw = _switch(arguments, self.raw)
+        return f"raw bytes are {'shown' if self.raw else 'not shown'}"
 
-    def board(self, arguments: list[str]) -> str:
-        self._console.board = _switch(arguments, self._console.board)
-        self._console.stale = True
-        return f"the board is {'drawn' if self._console.board else 'not drawn'}"
+    @own_command("board on|off", "draw the board after each change")
+    def _board(self, arguments: list[str]) -> str:
+        self.board = _switch(arguments, self.board)
+        self.stale = True
+        return f"the board is {'drawn' if self.board else 'not drawn'}"
 
-    def send(self, arguments: list[str]) -> str:
+    @own_command("send 'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'")
+    def _send(self, arguments: list[str]) -> str:
         """The answers are shown like any others."""
         data = _bytes(" ".join(arguments))
-        awaited = self._console.dialogue.send(data)
+        awaited = self.dialogue.send(data)
         if any(exchange.sent.split()[0] in CHANGING for exchange in awaited if exchange.sent):
-            self._console.changed()
+            self.changed()
         return f"{len(data)} bytes sent; {len(awaited)} {'answer is' if len(awaited) == 1 else 'answers are'} awaited"
 
-    def svg(self, arguments: list[str]) -> str:
-
+    @own_command("svg FILE", "write the position as a picture")
+    def _svg(self, arguments: list[str]) -> str:
         path = _path(" ".join(arguments))
-        if "ggp-scene" not in self._console.commands():
+        if "ggp-scene" not in self.commands():
             raise OwnFailed("the peer lists no ggp-scene: it cannot say what to draw")
-        reply = self._console.dialogue.ask("ggp-scene", MOMENT)
+        reply = self.dialogue.ask("ggp-scene", MOMENT)
         if not reply.ok:
             raise OwnFailed(f"the peer answers ggp-scene with ? {reply.text}")
         try:
@@ -325,46 +343,284 @@ class _ConsoleCommands:
             raise OwnFailed(str(error)) from None
         return f"{path} written"
 
-    def save(self, arguments: list[str]) -> str:
-
+    @own_command(
+        "save FILE [main]",
+        "FILE.tst: what passed, a regression transcript; FILE.sgf: the tree; FILE.jsonl: this line, or the main "
+        "one, as a record",
+    )
+    def _save(self, arguments: list[str]) -> str:
         path = _path(" ".join(arguments))
         if (arguments or [""])[0].endswith(_TREE_FILES):
-            return self._console.bench.save(arguments)
-        kept = list(self._console.dialogue.kept)
+            return self._save_tree(arguments)
+        kept = list(self.dialogue.kept)
         if not kept:
             raise OwnFailed("nothing was asked yet")
         replace_file(path, write(kept).encode())
         return f"{path} written: {len(kept)} {'command' if len(kept) == 1 else 'commands'}"
 
-    def set_timeout(self, arguments: list[str]) -> str:
+    @own_command("timeout SECONDS", "time limit of an answer, after which a warning is shown")
+    def _timeout(self, arguments: list[str]) -> str:
         try:
             (word,) = arguments
             seconds = float(word)
         except ValueError:
             seconds = 0.0
         if not 0.001 <= seconds <= _LONGEST:
-            raise OwnFailed(
-                f"write :timeout SECONDS, from 0.001 to {_LONGEST:.0f}; now it is {self._console.timeout:g}"
-            )
-        self._console.timeout = seconds
+            raise OwnFailed(f"write :timeout SECONDS, from 0.001 to {_LONGEST:.0f}; now it is {self.timeout:g}")
+        self.timeout = seconds
         return f"an answer may take {seconds:g} s"
 
-    def stderr(self, arguments: list[str]) -> str:
-        lines = self._console.dialogue.peer.stderr_tail().splitlines()[-_STDERR:]
+    @own_command("stderr", f"the last {_STDERR} lines that the peer wrote there")
+    def _stderr(self, arguments: list[str]) -> str:
+        lines = self.dialogue.peer.stderr_tail().splitlines()[-_STDERR:]
         return "\n".join(lines) or "nothing"
 
-    def restart(self, arguments: list[str]) -> str:
-        if len(arguments) == 1 and arguments[0] in [bot.name for bot in self._console.bots]:
-            return self._console.bench.restart_bot(arguments[0])
+    @own_command(
+        "restart [--fresh|BOT]",
+        "restart the peer and replay the position; --fresh: without it; BOT: restart that bot",
+        changes=True,
+    )
+    def _restart(self, arguments: list[str]) -> str:
+        if len(arguments) == 1 and arguments[0] in [bot.name for bot in self.bots]:
+            bot = next(bot for bot in self.bots if bot.name == arguments[0])
+            run_blocking(self.consultation.adviser.dismiss(bot))
+            return f"{bot.name} is started again when it is next asked"
         if arguments not in ([], ["--fresh"]):
             raise OwnFailed("write :restart, :restart --fresh or :restart BOT", code="usage")
-        count = self._console.restart(fresh=bool(arguments))
+        count = self.restart(fresh=bool(arguments))
         again = f"; {count} {'command was' if count == 1 else 'commands were'} sent again" if count else ""
-        return f"{self._console.dialogue.target.name} was restarted{again}"
+        return f"{self.dialogue.target.name} was restarted{again}"
 
-    def quit(self, arguments: list[str]) -> str:
-        self._console.ended = True
+    @own_command("quit", "tell the peer to quit, and leave")
+    def _quit(self, arguments: list[str]) -> str:
+        self.ended = True
         return ""
+
+    def _save_tree(self, words: list[str]) -> str:
+        """`FILE.sgf` or `FILE.jsonl [main]`."""
+        self._need_engine()
+        from ggp.referee.tools.console import tree_files  # which loads the stores of ladders
+
+        path, which = Path(words[0]).expanduser(), words[1:]
+        if which not in ([], ["main"]) or (which and path.suffix == ".sgf"):
+            raise OwnFailed("write :save FILE.sgf, :save FILE.jsonl, or :save FILE.jsonl main", code="usage")
+        at = self.at.here()
+        if path.suffix == ".sgf":
+            return tree_files.save_sgf(self.at.tree, self.at.record, path)
+        last = (self.at.tree.main_line or [self.at.tree.root])[-1] if which else at
+        return tree_files.save_record(self.at.tree, last, self.at.record, self.dialogue.target.engine, path)
+
+    # -- steps in the tree of variations -----------------------------------------------------------------------------
+
+    @own_command(
+        "move MOVE …",
+        "play moves for the side to move; `:D4` is short for :move D4",
+        changes=True,
+        kinds="MOVE",
+        engine=True,
+    )
+    def _move(self, words: list[str]) -> str:
+        if not words:
+            reply = self.ask("ggp-legal_moves")
+            moves = reply.text.split() if reply.ok else []
+            example = escape_unprintable((moves or ["MOVE"])[0])[:40]
+            raise OwnFailed(f"write :move MOVE, as in :move {example}, or :{example}", code="usage")
+        self.at.play(words)
+        return self.at.caption()
+
+    @own_command("back [N]", "N plies back (1)", changes=True, engine=True)
+    def _back(self, words: list[str]) -> str:
+        return self._step(self.at.back, words, "back N")
+
+    @own_command("forward [N]", "N plies on (1), along the first continuation", changes=True, engine=True)
+    def _forward(self, words: list[str]) -> str:
+        return self._step(self.at.forward, words, "forward N")
+
+    def _step(self, step: Callable[[int], Status], words: list[str], usage: str) -> str:
+        try:
+            (word,) = words or ["1"]
+            count = int(word[:10])
+        except ValueError:
+            raise OwnFailed(f"write :{usage}, a number", code="usage") from None
+        step(count)
+        return self.at.caption()
+
+    @own_command(
+        "goto PLY", "to a ply: 17, -1 (the last), 17b or b of variation b; 0 is the start", changes=True, engine=True
+    )
+    def _goto(self, words: list[str]) -> str:
+        if len(words) != 1:
+            raise OwnFailed("write :goto PLY, as in :goto 17, :goto -1 or :goto 17b", code="usage")
+        self.at.goto(words[0])
+        comment = self.at.here().comment
+        return "\n".join([self.at.caption(), *map(escape_unprintable, comment.splitlines())])
+
+    @own_command(
+        "moves [PLY]", "the plies of this line; one with its time, analysis and comment", kinds="PLAYED", engine=True
+    )
+    def _moves(self, words: list[str]) -> str:
+        if words:
+            return self._ply(words)
+        at = self.at.here()
+        self.at.last  # noqa: B018  (it looks whether there is more)
+        line = self.at.tree.line_through(at)
+        return list_moves([played(node, "", node.ply) for node in line], at.ply, list_width())
+
+    def _ply(self, words: list[str]) -> str:
+        self.at.here()
+        last = self.at.last
+        node = self.at.tree.find(words[0]) if len(words) == 1 else None
+        if node is None or node.parent is None:
+            line = "match" if self.at.record else "main line"
+            if len(words) != 1 or not words[0].lstrip("-").isalnum():
+                raise OwnFailed("write :moves PLY, a number", code="usage")
+            raise OwnFailed(f"the {line} has the plies 1 to {last}; :tree lists the others", code="no-ply")
+        ply = played(node, "", node.ply)
+        left = f", {ply.left / 1000:.3f} s left" if ply.left is not None else ""
+        time = "" if not node.recorded and not node.ms else f"  {ply.ms / 1000:.3f} s"
+        lines = [escape_unprintable(f"{node.name} {node.colour} {node.move}{time}{left}")]
+        lines += analysis_lines(node.analysis, list_width()) if node.analysis else []
+        lines += [escape_unprintable(f"comment: {line}") for line in node.comment.splitlines()]
+        return "\n".join(lines)
+
+    @own_command("tree", "every line: the main one and the variations, with the names of their plies", engine=True)
+    def _tree(self, words: list[str]) -> str:
+        at, last = self.at.here(), self.at.last
+        tree, lines = self.at.tree, list[str]()
+        for number, first in enumerate((tree.root, *tree.variations)):
+            nodes = [node for node in (first, *first.onward) if node.parent is not None]
+            left = first.parent.name if number and first.parent else ""
+            head = f"{letters(number)}, which leaves ply {left}: " if number else ""
+            lines += _wrapped(head, [_in_tree(node, at) for node in nodes], list_width())
+        return "\n".join(lines) if tree.nodes > 1 else f"nothing is played yet; ply 0 of {last}"
+
+    @own_command("comment [TEXT]", "the comment on this position, or a new one; :comment - removes it", engine=True)
+    def _comment(self, words: list[str]) -> str:
+        node, text = self.at.here(), " ".join(words)
+        if not words:
+            return (
+                "\n".join(map(escape_unprintable, node.comment.splitlines())) or "no comment: :comment TEXT writes one"
+            )
+        if len(text) > _MOST_COMMENT:
+            raise OwnFailed(f"a comment has {_MOST_COMMENT} characters at the most", code="usage")
+        node.comment = "" if text == "-" else text
+        return f"{place_of(node, self.at.last)}: the comment is {'kept' if node.comment else 'removed'}"
+
+    @own_command("info", "the game, the players, clocks, result, diagnostics of a fault", engine=True)
+    def _info(self, words: list[str]) -> str:
+        if self.at.record is not None:
+            self.at.last  # noqa: B018  (it looks whether there is more)
+            return "\n".join(map(escape_unprintable, [*told(self.at.record), "", self.at.caption()]))
+        self.at.here()
+        tree = self.at.tree
+        lines = [tree.new_game.removeprefix("ggp-new "), *(f"{name}: {text}" for name, text in tree.about.items())]
+        lines.append(f"the tree: {tree.size}")
+        lines += [f"bot {bot.name}: {bot.command}" for bot in self.bots]
+        return "\n".join(map(escape_unprintable, [*lines, self.at.caption()]))
+
+    @own_command("why MOVE", "why a move is illegal here", changes=True, engine=True)
+    def _why(self, words: list[str]) -> str:
+        if len(words) != 1:
+            raise OwnFailed("write :why MOVE", code="usage")
+        reason = self.at.why(words[0])
+        return escape_unprintable(f"{words[0]} is illegal: {reason}" if reason else f"{words[0]} is legal")
+
+    @own_command("score", "the score of the position, and what it is made of", engine=True)
+    def _score(self, words: list[str]) -> str:
+        return score(self.ask)
+
+    # -- bots, new matches, time -------------------------------------------------------------------------------------
+
+    @own_command(
+        "ask [BOT …] [SECONDS]", "what the bots, or these, would play here, side by side", kinds=_BOTS, engine=True
+    )
+    def _ask(self, words: list[str]) -> str:
+        return self.consultation.ask(words)
+
+    @own_command("hint [BOT] [SECONDS]", "what a bot (the console's first) would play here, and why", engine=True)
+    def _hint(self, words: list[str]) -> str:
+        return self.consultation.hint(words)
+
+    @own_command("answer [BOT] [SECONDS]", "have a bot play the next ply", changes=True, engine=True)
+    def _answer(self, words: list[str]) -> str:
+        return self.consultation.answer(words)
+
+    @own_command("eval", "what was said of this position", engine=True)
+    def _eval(self, words: list[str]) -> str:
+        return self.consultation.eval(words)
+
+    @own_command(
+        "graph [BOT] [SECONDS]",
+        "Black's win rate along the line; SECONDS: ask BOT where it said nothing",
+        changes=True,
+        engine=True,
+    )
+    def _graph(self, words: list[str]) -> str:
+        return self.consultation.graph(words)
+
+    @own_command("bots [BOT …]", "the bots of the console; with words, more of them", kinds=_BOTS, engine=True)
+    def _bots(self, words: list[str]) -> str:
+        return self.consultation.add(words)
+
+    @own_command(
+        f"fork [BOT BOT] {_CONTROL}",
+        "a new match from here; bots play, or a `human`",
+        kinds="PLAYER PLAYER",
+        engine=True,
+    )
+    def _fork(self, words: list[str]) -> str:
+        from ggp.referee.tools.console import fork  # which loads numpy
+
+        return fork.fork(self.at, self.dialogue.target.engine, self.bots, words, click.echo)
+
+    @own_command("play BOT BOT GAMES [time=CONTROL] [record=FILE]", "a series from here in both seats", engine=True)
+    def _play(self, words: list[str]) -> str:
+        from ggp.referee.tools.console import fork  # which loads numpy
+
+        return fork.play(self.at, self.dialogue.target.engine, self.bots, words)
+
+    @own_command(
+        "replay [SPEED]",
+        "step through the line from here: as it was played, 10x, or 0.5 (seconds a ply)",
+        changes=True,
+        engine=True,
+    )
+    def _replay(self, words: list[str]) -> str:
+        speed, pause = _speed(words)
+        node = self.at.here()
+        onward = node.onward
+        if not onward:
+            self.at.put(node.path[0].parent if node.path and node.path[0].parent else node)
+            onward = node.path
+        if not onward:
+            raise OwnFailed("there is nothing to replay: play some plies first", code="no-ply")
+        self._look()
+        try:
+            for step in onward:
+                time.sleep(pause if pause is not None else min(step.ms / 1000 / speed, _LONGEST))
+                self.at.put(step)
+                click.echo(escape_unprintable(_replayed(step)))
+                self._look()
+        except KeyboardInterrupt:
+            return self.at.caption()
+        return self.at.caption()
+
+    @own_command("live", "follow the match while it is played; Ctrl-C ends that", changes=True, engine=True)
+    def _live(self, words: list[str]) -> str:
+        if self.source is None:
+            raise OwnFailed("there is no match to follow: ggp console --match PLACE names one", code="no-match")
+        return follow(self.at, self.source, self._look, click.echo)
+
+    def _look(self) -> None:
+        caption = self.match.ask(self.ask) if self.match and on_terminal() else ()
+        click.echo("\n".join([board(self.ask), *caption]))
+
+
+def bot_words(bots: Iterable[BotSpec]) -> tuple[BotWord, ...]:
+    """Bots that a command can name: these, the built-in ones, and a human."""
+    known = {bot.name: BotWord(bot.name, bot.name, visible(bot.command)) for bot in bots}
+    built_in = {name: BotWord(name, name, "built in") for name in BUILT_IN}
+    return (*(built_in | known).values(), BotWord(HUMAN, HUMAN, "you, at this terminal", human=True))
 
 
 def _in_help(row: OwnCommand) -> str:
@@ -395,3 +651,37 @@ def _bytes(text: str) -> bytes:
     if not data:
         raise OwnFailed("write the bytes in quotes: :send 'name\\n'")
     return data
+
+
+def _speed(words: list[str]) -> tuple[float, float | None]:
+    """How many times as fast, and the seconds for each ply instead. Raises OwnFailed."""
+    text = words[0] if len(words) == 1 else "" if words else "1x"
+    try:
+        number = float(text.removesuffix("x"))
+    except ValueError:
+        number = -1.0
+    if text.endswith("x") and 0.001 <= number <= 1e6:
+        return number, None
+    if not text.endswith("x") and 0 <= number <= _LONGEST:
+        return 1.0, number
+    raise OwnFailed("write :replay, :replay 10x, or :replay 0.5 (seconds for each ply)", code="usage")
+
+
+def _in_tree(node: TreeNode, at: TreeNode) -> str:
+    """`17b D4`, in brackets where you are, with `*` for a comment or an evaluation."""
+    text = f"{node.name} {node.move}{'*' if node.comment or node.evaluations else ''}"
+    return escape_unprintable(f"[{text}]" if node is at else text)
+
+
+def _wrapped(head: str, words: list[str], width: int) -> list[str]:
+    lines, room = [head], len(head)
+    for word in words:
+        if lines[-1] != head and len(lines[-1]) + 2 + len(word) > width:
+            lines.append(" " * min(room, 2))
+        lines[-1] += f"  {word}" if lines[-1].strip() and lines[-1] != head else word
+    return lines if words else []
+
+
+def _replayed(node: TreeNode) -> str:
+    said = analysis_line(node.analysis, list_width())
+    return "  ".join([line_of(played(node, "", node.ply)), *([said] if said else [])])

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.advice import Advice, Adviser, analysis_control
@@ -24,20 +24,12 @@ _MOST_MOVE = 30
 
 
 class Consultation:
-    """The commands, by name. `bots` are those of the console, to which `:bots` adds."""
+    """The commands that ask bots. `bots` are those of the console, to which `:bots` adds."""
 
     def __init__(self, bench: Workbench, ask: Ask, bots: list[BotSpec]) -> None:
         self._bench, self._ask_engine, self._bots = bench, ask, bots
         self._defaults: dict[str, dict[str, str]] = {}  # of each game's options, which plain GTP bots have to be told
         self.adviser = Adviser()
-        self.commands: dict[str, Callable[[list[str]], str]] = {
-            "ask": self._ask,
-            "hint": self._hint,
-            "answer": self._answer,
-            "eval": self._eval,
-            "graph": self._graph,
-            "bots": self._list,
-        }
 
     def close(self) -> None:
         """End every bot."""
@@ -45,7 +37,7 @@ class Consultation:
 
     # -- one position ------------------------------------------------------------------------------------------------
 
-    def _ask(self, words: list[str]) -> str:
+    def ask(self, words: list[str]) -> str:
         """A table of the answers; a bot at fault is a line below it."""
         names, control = _with_time(words)
         bots = [self._bot(name) for name in names] or self._bots
@@ -66,13 +58,13 @@ class Consultation:
         faults += [self._judged(one) for one in answers if self._illegal(one.move)]
         return "\n".join([*_side_by_side(answers), *faults])
 
-    def _hint(self, words: list[str]) -> str:
+    def hint(self, words: list[str]) -> str:
         bot, control = self._one(words, "hint")
         answer = self._consult(bot, *self._position(control))
         lines = [f"{self._judged(answer)}, {answer.seconds:.3f} s"]
         return "\n".join([*lines, *(analysis_lines(answer.analysis, list_width()) if answer.analysis else [])])
 
-    def _answer(self, words: list[str]) -> str:
+    def answer(self, words: list[str]) -> str:
         """Have a bot play. Its analysis stays with the ply."""
         bot, control = self._one(words, "answer")
         answer = self._consult(bot, *self._position(control))
@@ -88,7 +80,7 @@ class Consultation:
         line = escape_unprintable(f"{bot.name}: {node.move}, {answer.seconds:.3f} s" + (f"  {said}" if said else ""))
         return f"{cut(line, list_width())}\n{self._bench.caption()}"
 
-    def _eval(self, words: list[str]) -> str:
+    def eval(self, words: list[str]) -> str:
         if words:
             raise OwnFailed("write :eval alone; :ask asks bots", code="usage")
         node = self._bench.here()
@@ -101,7 +93,7 @@ class Consultation:
             lines.append(cut(escape_unprintable(f"{one.bot} ({one.colour}): {one.move}  {numbers}"), list_width()))
         return "\n".join(lines)
 
-    def _list(self, words: list[str]) -> str:
+    def add(self, words: list[str]) -> str:
         """The bots of the console, after more are added."""
         if len(self._bots) + len(words) > _MOST_BOTS:
             raise OwnFailed(f"a console has {_MOST_BOTS} bots at the most", code="usage")
@@ -118,7 +110,7 @@ class Consultation:
 
     # -- along a line ------------------------------------------------------------------------------------------------
 
-    def _graph(self, words: list[str]) -> str:
+    def graph(self, words: list[str]) -> str:
         """Black's chances of the positions of this line, by every bot or by one."""
         names, control = _with_time(words)
         if len(names) > 1 or (control and not names):

@@ -4,6 +4,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from ggp.protocol.drawing import text
 from ggp.protocol.drawing.scene import DrawingError, read_scene
@@ -16,11 +17,13 @@ from ggp.referee.match.engine import parse_status
 from ggp.referee.match.outcome import EngineFailed
 from ggp.referee.match.score_table import score_lines
 from ggp.referee.terminal import escape_unprintable, screen_columns
-from ggp.referee.tools.archive.places import RecordSource
 from ggp.referee.tools.console.completion import BotWord
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import TreeNode
 from ggp.referee.tools.console.workbench import HISTORY, SCENE, STATUS, Ask, Workbench, facts_of_scene, place_of
+
+if TYPE_CHECKING:
+    from ggp.referee.tools.archive.places import RecordSource  # which loads the stores of ladders
 
 # -- a match as lines -------------------------------------------------------------------------------------------------
 
@@ -87,7 +90,7 @@ def score(ask: Ask) -> str:
     return "\n".join(score_lines(reply.text, list_width()))
 
 
-def follow(bench: Workbench, source: RecordSource, look: Callable[[], None], show: Callable[[str], None]) -> str:
+def follow(bench: Workbench, source: "RecordSource", look: Callable[[], None], show: Callable[[str], None]) -> str:
     """Show each new ply and the position until the match ends or is dropped, or Ctrl-C."""
     seen = bench.last
     if not source.playing():

@@ -33,8 +33,6 @@ from ggp.referee.tools.archive.places import (
     read_place,
     recorded_engine,
 )
-from ggp.referee.tools.console.bench import Bench
-from ggp.referee.tools.console.console import Console
 from ggp.referee.tools.console.dialogue import Target, read_bots, read_peer
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import Evaluation, GameTree, TreeFull, TreeNode
@@ -54,10 +52,6 @@ class OpenTree(NamedTuple):
     target: Target
     source: RecordSource | None
     tree: GameTree | None
-
-    def bench(self, console: Console) -> Bench:
-        """The workbench of a console."""
-        return Bench(console, self.source, self.tree)
 
 
 def open_tree(place: str, words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Timeouts) -> OpenTree:

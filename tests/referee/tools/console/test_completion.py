@@ -19,7 +19,7 @@ from ggp.referee.tools.console.own_commands import OwnCommand
 
 
 def _own(name: str, arguments: str, kinds: str = "") -> OwnCommand:
-    return OwnCommand(f"{name} {arguments}".rstrip(), f"help of {name}", lambda given: "", kinds=kinds)
+    return OwnCommand(f"{name} {arguments}".rstrip(), f"help of {name}", lambda console, given: "", kinds=kinds)
 
 
 KNOWN = PeerInfo(

@@ -38,7 +38,7 @@ def told(tree: GameTree) -> list[tuple[object, ...]]:
 def test_a_tree_is_written_and_read(match: Record, tmp_path: Path) -> None:
     console, path = memory_console(match=match), tmp_path / "tree.sgf"
     legal = typed(console, ":goto 1", "ggp-legal_moves")[1].split()
-    tree = console.bench.at.tree
+    tree = console.at.tree
     for number, move in enumerate(legal[:3]):
         typed(console, ":goto 1", f":{move}", f":comment [{number}] of \\ three: dead:A1")
     tree.root.comment = "the start\nof all"

@@ -169,7 +169,7 @@ def test_a_bot_is_kept_in_step(tiny: str, words: list[str], undone: list[str] | 
     console = memory_console(bots=read_bots([" ".join([tiny, "B2", *words])]))
     (bot,) = console.bots
     typed(console, ":A1 C2 C3", ":ask", ":C1")
-    peer = console.bench.consultation.adviser._running[bot].player.peer
+    peer = console.consultation.adviser._running[bot].player.peer
     heard = peer.stderr_tail().splitlines()
     before = [THREE, "play black A1", "play white C2", "play black C3"]
     assert heard[-5:] == [*before, "ggp-genmove_analyze white"]
@@ -212,7 +212,7 @@ def test_ctrl_c_ends_the_wait_and_keeps_what_was_said(tiny: str, monkeypatch: py
     asked = run_blocking
 
     def interrupted(question: object) -> object:
-        if console.bench.at.here().evaluations:
+        if console.at.here().evaluations:
             monkeypatch.setattr("ggp.referee.tools.console.consult.run_blocking", asked)
             question.close()  # type: ignore[attr-defined]
             raise KeyboardInterrupt
@@ -269,7 +269,7 @@ def test_a_replay_in_its_own_time_or_another(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("ggp.referee.tools.console.bench.time.sleep", waited.append)
+    monkeypatch.setattr("ggp.referee.tools.console.console.time.sleep", waited.append)
     console = memory_console(match=MATCHES[0])
     assert typed(console, ":goto 4", ":replay") == ["ply 4 of 6: white C3", "ply 6 of 6: white pass"]
     assert waited == [0.007, 0.007] and "5 black pass  0.007 s" in capsys.readouterr().out
@@ -279,7 +279,7 @@ def test_a_replay_in_its_own_time_or_another(
     def interrupt(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ggp.referee.tools.console.bench.time.sleep", interrupt)
+    monkeypatch.setattr("ggp.referee.tools.console.console.time.sleep", interrupt)
     assert typed(console, ":goto 1", ":replay")[1] == "ply 1 of 6: black A1"
     with raises(OwnFailed, "no-ply"):
         typed(memory_console(), ":replay")
