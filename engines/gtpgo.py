@@ -7,7 +7,6 @@ from ggp.engines.game import Game, IllegalMove, OptionError, OptionValue, SetupS
 from ggp.engines.history import GameHistory, SetUp
 from ggp.engines.session import Handler, Session, checked, read_count, syntax_error
 from ggp.protocol.errors import CommandFailed
-from ggp.protocol.input_files import read_input
 from ggp.protocol.sgf import COLUMNS
 
 NAMES = frozenset({"fixed_handicap", "set_free_handicap", "loadsgf"})
@@ -225,6 +224,8 @@ def _options(game: Game, record: sgf.SgfRecord) -> dict[str, OptionValue]:
 
 def _read_file(path: str) -> bytes:
     """The bytes of a regular file within bounds. Raises OSError, SgfError; never waits for a pipe or a device."""
+    from ggp.protocol.input_files import read_input  # pathlib takes longer to import than an engine to start
+
     return read_input(path, MAX_FILE)
 
 
