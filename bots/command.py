@@ -26,7 +26,6 @@ BOTS = {
     "mcp": "lets an agent play by the Model Context Protocol: see ggp bot mcp --help",
     "uci": "plays chess by an engine of UCI: see ggp bot uci --help",
     "openspiel": "plays OpenSpiel's games by a bot of OpenSpiel: see ggp bot openspiel --help",
-    "chaos": "plays at random and misbehaves on cue: see ggp bot chaos --help",
 }
 ADAPTERS = ("llm", "mcp", "openspiel", "uci")  # those in ggp.bots.adapters
 OWN_WORDS = ("oneshot", *ADAPTERS)  # those that read their words by themselves

@@ -85,7 +85,7 @@ OUR_ENGINE = "ggp engine"  # what a record says of ENGINE
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")
 
-BUILT_IN = ("random", "greedy", "mcts", "chaos")  # as `ggp bot` lists them
+BUILT_IN = ("random", "greedy", "mcts")  # as `ggp bot` lists them
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)", re.DOTALL)
 _BUILT_IN = re.compile(r"([a-z][a-z0-9_]*)(?::(.*))?")

@@ -2,13 +2,12 @@
 
 import os
 import signal
-import sys
 import time
 
 import pytest
 
-from ggp.bots.chaos import MOMENTS, OPTIONS
-from ggp.bots.faults import FAULTS
+from tests.support.chaos import CHAOS, MOMENTS, OPTIONS
+from tests.support.chaos_faults import FAULTS
 from tests.support.raw_peer import RawPeer
 
 pytestmark = pytest.mark.slow
@@ -20,7 +19,7 @@ def chaos(*words: str, start: bool = True) -> RawPeer:
     """A chaos bot that has begun a game of yugo 5x5 (`start`) and will not live long."""
     named = {word.partition("=")[0] for word in words}
     defaults = [word for word in ("seed=1", "life=5") if word.partition("=")[0] not in named]
-    peer = RawPeer([sys.executable, "-m", "ggp.bots", "chaos", *defaults, *words])
+    peer = RawPeer([*CHAOS, *defaults, *words])
     if start:
         assert peer.ask("ggp-new yugo size=5") == ""
     return peer
@@ -377,13 +376,13 @@ def test_bad_options_are_one_clear_line() -> None:
         (["move=1", "move=2"], "twice"),
         (["fault"], "name=value"),
     ):
-        with RawPeer([sys.executable, "-m", "ggp.bots", "chaos", *words]) as peer:
+        with RawPeer([*CHAOS, *words]) as peer:
             assert peer.exit_status() == 2
             assert reason in peer.stderr.decode() and peer.stderr.count(b"\n") == 1 and not peer.heard
 
 
 def test_help_tells_every_option_fault_and_moment() -> None:
-    with RawPeer([sys.executable, "-m", "ggp.bots", "chaos", "--help"]) as peer:
+    with RawPeer([*CHAOS, "--help"]) as peer:
         text = peer.until_end().decode()
     for word in (*FAULTS, *MOMENTS, *(option.name for option in OPTIONS)):
         assert f"\n  {word} " in text

@@ -224,7 +224,7 @@ def test_an_invalid_game_is_reported_at_the_start(words: str, said: str) -> None
 @pytest.mark.slow
 def test_every_built_in_bot_is_a_ruler_of_the_game_that_it_is_given() -> None:
     asked = "gogui-rules_game_id\ngogui-rules_board_size\ngogui-rules_legal_moves\ngenmove b\nquit\n"
-    for bot in ("random", "greedy playouts=1", "mcts playouts=5", "oneshot", "chaos"):
+    for bot in ("random", "greedy playouts=1", "mcts playouts=5", "oneshot"):
         program = ["--", "echo", "B2"] if bot == "oneshot" else []
         command = [sys.executable, "-P", "-m", "ggp.bots", *bot.split(), "--gogui", "laido", "size=2", *program]
         done = subprocess.run(command, input=asked, capture_output=True, encoding="utf-8", timeout=60)

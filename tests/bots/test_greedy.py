@@ -127,9 +127,9 @@ def test_greedy_takes_a_win_by_passing_and_never_passes_into_a_loss() -> None:
 def test_the_list_of_bots_and_bad_names() -> None:
     with RawPeer(BOT) as peer:
         text = peer.until_end().decode()
-        assert peer.exit_status() == 0 and all(f"  {name} " in text for name in ("random", "greedy", "chaos"))
+        assert peer.exit_status() == 0 and all(f"  {name} " in text for name in ("random", "greedy", "mcts"))
     for words, reason in (
-        (["alphago"], "unknown bot: alphago; there are: random greedy mcts oneshot llm mcp uci openspiel chaos"),
+        (["alphago"], "unknown bot: alphago; there are: random greedy mcts oneshot llm mcp uci openspiel"),
         (["random", "playouts=3"], "random has no option playouts; it has: seed"),
         (["greedy", "playouts=0"], "1..100000"),
         (["greedy", "playouts=many"], "1..100000"),

@@ -22,6 +22,7 @@ from ggp.referee.match.outcome import FAULTS, BotFault, Termination, forfeit
 from ggp.referee.match.report import suspects
 from ggp.referee.match.series import GameResult, SeriesTally
 from tests.support import ROOT
+from tests.support.chaos import chaos
 from tests.support.cli import PYTHON
 from tests.support.series import SHORT, AtTable, make_setup, play, script
 
@@ -83,7 +84,7 @@ TABLE = [
 
 @pytest.mark.parametrize("row", TABLE, ids=[row.words for row in TABLE])
 def test_a_fault_loses_in_its_own_way(row: FaultCase) -> None:
-    came = play(make_setup("yugo,size=4", f"chaos:{row.words},life=20,seed=5", time=row.time))
+    came = play(make_setup("yugo,size=4", chaos(f"{row.words},life=20,seed=5"), time=row.time))
     assert came.suspended is None
     assert [match.number for match in came.played] == [0, 1]  # and the next game was played
     first, end = came.played[0], came.end()
@@ -111,13 +112,13 @@ BORNE = [
 
 @pytest.mark.parametrize("words", BORNE)
 def test_what_is_sloppy_only_does_not_lose(words: str) -> None:
-    came = play(make_setup("yugo,size=3", f"chaos:fault={words},life=20,seed=5", "random:seed=3"))
+    came = play(make_setup("yugo,size=3", chaos(f"fault={words},life=20,seed=5"), "random:seed=3"))
     assert came.suspended is None
     assert {match.culprit for match in came.played} == {""}
 
 
 def test_a_last_answer_without_its_end_counts_and_then_the_bot_has_gone() -> None:
-    came = play(make_setup("yugo,size=3", "chaos:fault=last_words,move=3,life=20,seed=5", "random:seed=3"), (0,))
+    came = play(make_setup("yugo,size=3", chaos("fault=last_words,move=3,life=20,seed=5"), "random:seed=3"), (0,))
     (match,) = came.played
     assert match.plies in (5, 6)  # its third move, and perhaps the answer to it
     assert (match.termination, match.culprit, match.result) == ("disconnected", "chaos", "W+F")
@@ -150,9 +151,9 @@ def test_tabs_beside_a_move_are_forgiven_as_blanks_are(answer: str) -> None:
 
 
 def test_the_last_lines_of_stderr_are_kept() -> None:
-    end = play(make_setup("yugo,size=3", "chaos:fault=complain"), (0,)).end()
+    end = play(make_setup("yugo,size=3", chaos("fault=complain")), (0,)).end()
     assert end.diagnostics is not None and end.diagnostics.stderr.strip()
-    flooded = play(make_setup("yugo,size=3", "chaos:fault=flood_stderr,mb=3,move=0", time="1/move"), (0,))
+    flooded = play(make_setup("yugo,size=3", chaos("fault=flood_stderr,mb=3,move=0"), time="1/move"), (0,))
     assert flooded.played[0].termination == "rules"
 
 
@@ -171,14 +172,14 @@ def test_a_flood_on_stderr_leaves_its_tail() -> None:
 
 
 def test_a_late_answer_within_the_margin_is_forgiven_and_recorded() -> None:
-    setup = make_setup("yugo,size=3", "chaos:fault=late,ms=250", time="0.2+0.2", margin=20_000)
+    setup = make_setup("yugo,size=3", chaos("fault=late,ms=250"), time="0.2+0.2", margin=20_000)
     end = play(setup, (0,)).end()
     assert end.termination == "rules"
     assert any(re.fullmatch(r"seat1: ply 1 came \d+ ms late, forgiven", warning) for warning in end.warnings)
 
 
 def test_a_late_illegal_move_loses_on_time() -> None:
-    bot = "chaos:fault=illegal,when=genmove"
+    bot = chaos("fault=illegal,when=genmove")
     slow = script(
         "while True:\n"
         "    line = ask()\n"
@@ -199,9 +200,9 @@ def test_a_late_illegal_move_loses_on_time() -> None:
     ],
 )
 def test_before_ply_2_it_is_void_and_replayed_three_times(words: str, termination: str) -> None:
-    patient = "patient=chaos:fault=late,ms=150,move=1,life=20"
+    patient = chaos("fault=late,ms=150,move=1,life=20", "patient")
     setup = replace(
-        make_setup("yugo,size=3", f"chaos:{words},life=20", patient), budgets=structs.replace(SHORT, new=0.5)
+        make_setup("yugo,size=3", chaos(f"{words},life=20"), patient), budgets=structs.replace(SHORT, new=0.5)
     )
     came = play(setup)
     assert [(match.result, match.termination) for match in came.played] == [("", termination)] * 4
@@ -219,15 +220,15 @@ def test_attempts_are_numbered_on_from_those_of_a_run_before() -> None:
 
 
 def test_between_games_it_is_only_started_again() -> None:
-    came = play(make_setup("yugo,size=3", "chaos:fault=crash,when=result", "random"))
+    came = play(make_setup("yugo,size=3", chaos("fault=crash,when=result"), "random"))
     assert [match.termination for match in came.played] == ["rules", "rules"]
 
 
 @pytest.mark.parametrize(
     ("bot", "reason"),
     [
-        ("chaos:fault=refuse,when=new", "I will not"),
-        ("chaos:fault=crash,when=start,status=9", "exit status 9"),
+        (chaos("fault=refuse,when=new"), "I will not"),
+        (chaos("fault=crash,when=start,status=9"), "exit status 9"),
         ("random:nonsense=1", "exit status 2"),
         ("cat", "does not start|list_commands"),
         ("true", "exit status 0"),
@@ -331,7 +332,7 @@ def test_the_word_of_another_bot_on_the_engine_makes_no_match_void() -> None:
 def test_the_referees_own_lateness_makes_a_game_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = iter(range(1000))
     monkeypatch.setattr("ggp.referee.match.process.run_delay", lambda: next(spent) * 0.02)
-    setup = make_setup("yugo,size=3", "chaos:fault=late,ms=100,move=2", "random")
+    setup = make_setup("yugo,size=3", chaos("fault=late,ms=100,move=2"), "random")
     assert play(setup, (0,)).end().suspect
     monkeypatch.setattr("ggp.referee.match.process.run_delay", lambda: 0.0)
     assert not play(setup, (0,)).end().suspect
@@ -358,7 +359,7 @@ def test_a_game_without_end_is_scored_as_it_stands() -> None:
 
 
 def test_giving_up_is_no_bots_fault() -> None:
-    came = play(make_setup("yugo,size=3", "chaos:fault=resign,move=2"), (0, 1))
+    came = play(make_setup("yugo,size=3", chaos("fault=resign,move=2")), (0, 1))
     assert [match.result for match in came.played] == ["W+R", "B+R"]
     assert {match.culprit for match in came.played} == {""}
 

@@ -10,6 +10,7 @@ from ggp.referee.match.match_runner import MatchRunner
 from ggp.referee.match.record_file import Recorder
 from ggp.referee.match.series import attempt_of
 from ggp.referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
+from tests.support.chaos import chaos_command
 from tests.support.cli import PYTHON, ggp
 from tests.support.ladders import check_whole, open_store
 from tests.support.memory_match import MemoryMatch, bot
@@ -181,7 +182,7 @@ def test_a_table_keeps_what_was_finished_and_goes_on_with_what_was_not() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["random", "greedy:playouts=2", "chaos:fault=any,ms=1"])
+@pytest.mark.parametrize("words", ["random", "greedy:playouts=2", chaos_command("fault=any,ms=1")])
 def test_a_match_that_goes_on_ends_as_it_would_have(words: str) -> None:
     """What built-in bots draw follows from the seeds and the ply, also where they are new processes."""
     setup = make_setup("yugo,size=4", f"one={words}", "two=random:seed=3", name="s", games=4, openings=1, seeded=True)

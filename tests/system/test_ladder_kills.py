@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.store.model import FormatKind, StoreError
+from tests.support.chaos import chaos_command
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.ladders import check_whole, elos, open_store, results, write_ladder
 
@@ -35,11 +36,11 @@ control = "none"
 BOTS = (
     "random",
     "greedy:playouts=2",
-    "chaos:fault=any,ms=20",
+    chaos_command("fault=any,ms=20"),
     "random:seed=3",
-    'command = "chaos:fault=crash,move=3,game=5"\nrestart = true',
-    "chaos:fault=crash,when=start",
-    "chaos:fault=refuse,when=new",
+    f'command = "{chaos_command("fault=crash,move=3,game=5")}"\nrestart = true',
+    chaos_command("fault=crash,when=start"),
+    chaos_command("fault=refuse,when=new"),
 )
 
 MOST_AHEAD = 8

@@ -19,6 +19,7 @@ from ggp.protocol.records import Record, read_records
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.zmq import Service
 from ggp.referee.match.series import attempt_of
+from tests.support.chaos import chaos
 from tests.support.cli import PYTHON, Ggp, Ran, ggp, wait_until
 from tests.support.memory_match import bot
 from tests.support.terminal import Terminal
@@ -148,7 +149,7 @@ def test_the_same_command_goes_on_where_the_record_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_stops_cleanly_and_goes_on(tmp_path: Path, number: signal.Signals, status: int) -> None:
     record = tmp_path / "games"
-    slow = "slow=chaos:fault=late,ms=60000,move=3,game=2,life=90"
+    slow = chaos("fault=late,ms=60000,move=3,game=2,life=90", "slow")
     words = ("match", "yugo,size=3", slow, "random", "--time", "100", "--record", str(record))
     running = Ggp(*words, "--games", "20", "--jobs", "2", "--json")
     wait_until(lambda: record.exists() and b'"end"' in record.read_bytes(), 120)
@@ -242,7 +243,16 @@ def test_a_thousand_games_against_chaos(tmp_path: Path) -> None:
 
 
 def _against_chaos(record: Path, games: int) -> Ran:
-    words = ("match", "yugo,size=4", "chaos:fault=any,ms=300,life=20", "random", "--games", str(games), "--time", "0.2")
+    words = (
+        "match",
+        "yugo,size=4",
+        chaos("fault=any,ms=300,life=20"),
+        "random",
+        "--games",
+        str(games),
+        "--time",
+        "0.2",
+    )
     short = [word for name in ("stall=0.2", "grace=0.2", "quit=0.5") for word in ("--budget", name)]
     ran = ggp(*words, *short, "--json", "--record", str(record), seconds=600)
     assert ran.status in (0, 1), ran.err
@@ -251,7 +261,7 @@ def _against_chaos(record: Path, games: int) -> Ran:
 
 
 def test_a_suspended_bot_ends_the_series_with_the_reason() -> None:
-    ran = ggp("match", "yugo,size=3", "chaos:fault=refuse,when=new", "random", "--json")
+    ran = ggp("match", "yugo,size=3", chaos("fault=refuse,when=new"), "random", "--json")
     assert ran.status == 1
     assert ran.json["suspended"] == {"who": "chaos", "reason": "answers `ggp-new yugo size=3` with `? I will not`"}
     assert "chaos is suspended" in ran.err and ran.json["games"] == 0
@@ -263,7 +273,7 @@ def test_void_games_of_a_run_before_and_of_this_one_have_keys_of_their_own(tmp_p
         ran = ggp(
             "match",
             "yugo,size=3",
-            "chaos:fault=crash,when=new",
+            chaos("fault=crash,when=new"),
             "random",
             "--games",
             "1",
@@ -340,7 +350,7 @@ def test_an_engine_that_leaves_a_daemon_leaves_nothing(tmp_path: Path, command: 
 
 
 def test_bots_can_be_started_for_every_game() -> None:
-    counting = "chaos:fault=crash,when=genmove,game=2"  # it would crash in its second game
+    counting = chaos("fault=crash,when=genmove,game=2")  # it would crash in its second game
     ran = ggp("match", "yugo,size=3", counting, "random", "--games", "4", "--restart", "--json", "--jobs", "1")
     assert ran.json["terminations"] == {"rules": 4}
 

@@ -1,6 +1,7 @@
 """`ggp referee` and `ggp ladder run --control`: real ladders and series, several clients, and every way to end them."""
 
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,13 @@ from shlex import quote
 import pytest
 
 from ggp.protocol.records import read_records
+from tests.support.chaos import chaos, chaos_command
 from tests.support.cli import PYTHON, Client, Referee, ggp, on_stdin, read_facts, wait_until
 from tests.support.ladders import check_whole, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
 
-THINKER = "chaos:fault=late,ms=600000,move=2"
+THINKER = chaos_command("fault=late,ms=600000,move=2")
 
 
 @pytest.fixture
@@ -252,7 +254,7 @@ def test_series_without_a_ladder(client: Client, tmp_path: Path) -> None:
 
 
 def test_match_of_a_thinking_bot_is_aborted(client: Client) -> None:
-    key = client.ask(f"ggp-match yugo,size=3 {THINKER} random games=3 time=none")
+    key = client.ask(f"ggp-match yugo,size=3 {shlex.quote(THINKER)} random games=3 time=none")
     wait_until(lambda: any(read_facts(line)["ply"] not in ("0", "-") for line in _lines(client, "ggp-matches")))
     playing = [read_facts(line) for line in _lines(client, "ggp-matches") if " ply=-" not in line]
     assert client.facts(f"ggp-game {playing[0]['key']}")["state"] == "playing"
@@ -274,7 +276,7 @@ def _lines(client: Client, line: str) -> list[str]:
 
 
 def test_a_bot_that_does_not_start(client: Client) -> None:
-    key = client.ask("ggp-match yugo,size=3 chaos:fault=crash,when=start random")
+    key = client.ask(f"ggp-match yugo,size=3 {shlex.quote(chaos('fault=crash,when=start'))} random")
     said = client.ask(f"ggp-result {key} 60")
     assert "state=failed" in said and "reason=chaos" in said
 

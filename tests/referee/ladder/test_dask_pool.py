@@ -20,13 +20,14 @@ from ggp.referee.match.sandbox.levels import Sandbox
 from ggp.referee.match.series import SeriesConfig
 from ggp.referee.match.worker import Batch, BatchResult, SeriesRefused
 from ggp.referee.packed_records import unpack
+from tests.support.chaos import chaos
 from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster, wait_for
 from tests.support.series import make_setup, script
 
 pytestmark = pytest.mark.slow
 
-SLOW = "chaos:fault=late,move=0,ms=4"  # milliseconds a move
+SLOW = chaos("fault=late,move=0,ms=4")  # milliseconds a move
 
 
 @contextlib.contextmanager
@@ -133,7 +134,7 @@ def test_a_nanny_brings_its_worker_back(scheduler: DaskCluster) -> None:
 
 def test_a_worker_that_has_to_end_gives_its_chunk_back(scheduler: DaskCluster) -> None:
     """Long matches: it drops the one it is in, at once, and its bots."""
-    setup = make_setup("yugo,size=4", "chaos:fault=late,move=0,ms=100", "random", time="none")
+    setup = make_setup("yugo,size=4", chaos("fault=late,move=0,ms=100"), "random", time="none")
     with scheduler.alone() as dask:
         first = dask.add_worker()
         with pool_of(dask, slots=1) as pool:
@@ -185,7 +186,7 @@ def test_a_scheduler_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
 
 def test_a_run_can_be_stopped(dask: DaskCluster) -> None:
     """What was played is kept, what is under way is dropped, what waits is not begun."""
-    setup = make_setup("yugo,size=4", "chaos:fault=late,move=0,ms=400", SLOW, time="none")
+    setup = make_setup("yugo,size=4", chaos("fault=late,move=0,ms=400"), SLOW, time="none")
     quick = make_setup("yugo,size=4", "random", "random", time="none")
     with pool_of(dask, slots=2) as pool:
         for _ in range(4):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.store.model import StoreError
+from tests.support.chaos import chaos_command
 from tests.support.cli import PYTHON, Ggp, ggp, wait_until
 from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 
@@ -163,7 +164,7 @@ def test_pools_share_the_games_by_their_weights(tmp_path: Path) -> None:
 
 
 def test_a_bot_that_does_not_start_is_suspended_and_the_others_play_on(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path, *BOTS, "chaos:fault=crash,when=start")
+    file = write_ladder(tmp_path, *BOTS, chaos_command("fault=crash,when=start"))
     answer = run(file, "--games", "200")
     assert "d is suspended: does not start" in "\n".join(answer["messages"])  # type: ignore[arg-type]
     lines = {line["name"]: line for line in answer["pools"]["main"]}  # type: ignore[index]
@@ -304,7 +305,7 @@ def test_formats_that_end(tmp_path: Path) -> None:
 
 def test_a_gauntlet_whose_bot_does_not_start_says_so(tmp_path: Path) -> None:
     more = '[format]\nkind = "gauntlet"\nbots = ["c"]\npairs = 2\n'
-    file = write_ladder(tmp_path, BOTS[0], BOTS[1], "chaos:fault=crash,when=start", more=more)
+    file = write_ladder(tmp_path, BOTS[0], BOTS[1], chaos_command("fault=crash,when=start"), more=more)
     ran = ggp("ladder", "run", str(file), "--json")
     assert ran.status == 1, "nobody is left to play"
     assert (ran.json["stored"], ran.json["finished"]) == (0, "c is not there")
@@ -333,7 +334,7 @@ def test_what_bots_write_to_stderr_is_kept_where_it_is_asked_for(tmp_path: Path)
     file = tmp_path / "club.toml"
     file.write_text(
         '[pool.small]\ngame = "yugo,size=3"\ncontrol = "60"\n'
-        '[bot.crash]\ncommand = "chaos:fault=complain,move=1"\n[bot.honest]\ncommand = "random"\n',
+        f'[bot.crash]\ncommand = "{chaos_command("fault=complain,move=1")}"\n[bot.honest]\ncommand = "random"\n',
         encoding="utf-8",
     )
     run(file, "--games", "4", "--log-stderr", str(tmp_path / "logs"))

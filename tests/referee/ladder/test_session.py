@@ -104,7 +104,6 @@ def test_a_ladder_without_built_in_bots_asks_no_program(tmp_path: Path) -> None:
 
 def test_what_built_in_bots_say_before_they_start() -> None:
     assert find_problem(["greedy", "playouts=5"]) is None
-    assert find_problem(["chaos"]) is None
     assert find_problem(["greedy", "playouts=5", "playouts=6"]) == ("options", "greedy: playouts is given twice")
     assert find_problem(["zzz"]) == (
         "command",

@@ -12,6 +12,7 @@ import pytest
 from ggp.referee.ladder import bot_and_pair, views
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ratings.sprt import Hypotheses, effect, judge
+from tests.support.chaos import chaos
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
@@ -24,7 +25,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     with Filled(tmp_path_factory.mktemp("club"), ladder(pools=[pool(size="3", control="20")])) as filled:
         filled.play(real_setup("ann", "bob"))
         filled.play(real_setup("cat", "ann"))
-        filled.play(real_setup("bob", "dan=chaos:fault=illegal,move=2"))
+        filled.play(real_setup("bob", chaos("fault=illegal,move=2", "dan")))
         yield filled
 
 

@@ -16,6 +16,7 @@ from ggp.referee.cli.export import main as main_export
 from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.match.record_file import Recorder, RecorderError, RecordGone, SideFile
 from ggp.referee.records import remove_side_files, side_files
+from tests.support.chaos import chaos
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
 from tests.support.memory_match import MemoryMatch, bot
@@ -154,7 +155,7 @@ def test_a_full_disk_ends_the_series_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_before_a_worker_has_begun_does_not_wait_for_its_match(tmp_path: Path) -> None:
-    sleepy = "chaos:fault=late,ms=3000,move=0"
+    sleepy = chaos("fault=late,ms=3000,move=0")
     running = Ggp("match", "yugo", sleepy, "random", "--games", "4", "--jobs", "2", "--record", str(tmp_path / "r"))
     wait_until(lambda: any("spawn_main" in line for line in running.running()))
     running.process.send_signal(signal.SIGINT)

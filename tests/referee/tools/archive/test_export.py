@@ -21,6 +21,7 @@ from ggp.referee.match.engine import Engine
 from ggp.referee.match.player import fixed_handicap
 from ggp.referee.match.record_forms import sgf
 from ggp.referee.match.replay import verify
+from tests.support.chaos import chaos
 from tests.support.cli import PYTHON
 from tests.support.memory_match import BUDGETS, MemoryMatch, MemoryPeer, bot
 from tests.support.memory_session import MemorySession
@@ -35,7 +36,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for setup, numbers in (
         (make_setup("yugo,size=4", "random:seed=1", "random:seed=2"), (0, 1)),
         (make_setup("go,size=4", "random:seed=1", "random:seed=2"), (0,)),
-        (make_setup("yugo,size=4", "chaos:fault=illegal,move=2", "random"), (0,)),
+        (make_setup("yugo,size=4", chaos("fault=illegal,move=2"), "random"), (0,)),
     ):
         lines += play(setup, numbers).kept
     path.write_bytes(b"".join(lines))

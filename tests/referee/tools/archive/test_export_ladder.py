@@ -17,6 +17,7 @@ from ggp.referee.cli.rate import run_rate as main_rate
 from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.ladder import views
 from ggp.referee.match.record_forms import sgf
+from tests.support.chaos import chaos
 from tests.support.memory_session import MemorySession
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, ladder, pool, real_setup
 
@@ -27,7 +28,7 @@ Capture = pytest.CaptureFixture[str]
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     with Filled(tmp_path_factory.mktemp("club"), ladder(pools=[pool(size="3", control="20")])) as filled:
         filled.play(real_setup("ann", "bob"))
-        filled.play(real_setup("bob", "dan=chaos:fault=illegal,move=2"))
+        filled.play(real_setup("bob", chaos("fault=illegal,move=2", "dan")))
         yield filled
 
 

@@ -16,6 +16,7 @@ from ggp.referee.match.setting import Timeouts
 from ggp.referee.packed_records import pack
 from ggp.referee.server.web import report
 from ggp.referee.tools.console.tree_files import open_tree
+from tests.support.chaos import chaos
 from tests.support.stores import Filled, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
@@ -27,7 +28,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of four matches."""
     with Filled(tmp_path_factory.mktemp("played"), ladder(pools=[pool(size="3", control="20")])) as filled:
         filled.play(real_setup("ann", "bob"))
-        filled.play(real_setup("bob", "dan=chaos:fault=illegal,move=2"))
+        filled.play(real_setup("bob", chaos("fault=illegal,move=2", "dan")))
     return filled.path
 
 

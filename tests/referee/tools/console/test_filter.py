@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.chaos import CHAOS
 from tests.support.cli import Ran
 from tests.support.raw_peer import RawPeer
 
 pytestmark = pytest.mark.slow
 
 GGP = [sys.executable, "-m", "ggp.referee.cli", "console"]
-CHAOS = [sys.executable, "-m", "ggp.bots", "chaos"]
 
 
 def say(lines: str, *arguments: str) -> Ran:

@@ -9,11 +9,10 @@ import pytest
 
 from ggp.protocol.regression import parse
 from tests.referee.tools.console.test_filter import ANALYSER
+from tests.support.chaos import CHAOS
 from tests.support.terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
 
 pytestmark = pytest.mark.slow
-
-CHAOS = [sys.executable, "-m", "ggp.bots", "chaos"]
 
 
 def test_a_game_with_completion_and_the_board_beside(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ggp.referee.tools.console.consult import graph
 from ggp.referee.tools.console.dialogue import Exchange, read_bots, read_target
 from ggp.referee.tools.console.own_commands import OwnFailed
 from tests.referee.tools.console.test_replay import MATCHES
+from tests.support.chaos import chaos
 from tests.support.cli import PYTHON
 from tests.support.codes import raises
 from tests.support.memory_console import memory_console, typed
@@ -189,7 +190,7 @@ def test_a_bot_is_kept_in_step(tiny: str, words: list[str], undone: list[str] | 
 
 @pytest.mark.slow
 def test_a_bot_at_fault_is_a_line_and_starts_again(tiny: str) -> None:
-    console = memory_console(bots=read_bots([f"tiny={tiny} B2", f"crash={tiny} crash", "chaos:fault=refuse"]))
+    console = memory_console(bots=read_bots([f"tiny={tiny} B2", f"crash={tiny} crash", chaos("fault=refuse")]))
     said = typed(console, ":ask")[0].split("\n")
     assert said[1].startswith("tiny") and "exit status 3" in said[2] and said[2].startswith("crash: disconnected: ")
     assert said[3].startswith("chaos: ") and len(said) == 4

@@ -1,27 +1,29 @@
-"""The bot that misbehaves on cue, for trying referees; otherwise it plays at random. ggp.bots.faults has what it does.
+"""The bot that misbehaves on cue, for trying referees; otherwise it plays at random. chaos_faults has what it does.
 
 It ends by itself: at the end of input, or `life` seconds after a fault that ignores that. It starts and dies fast.
 """
 
 import os
 import random
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
 
-from ggp.bots.faults import FAULTS
-from ggp.bots.gogui import split_words
 from ggp.bots.options import SEED, parse_options
 from ggp.bots.random import make_choose
-from ggp.bots.raw_output import RawOutput
 from ggp.bots.rng import BotRng
 from ggp.bots.sdk import Bot, make_registry
-from ggp.engines.game import Option
+from ggp.engines.game import Option, OptionError
 from ggp.engines.registry import Registry
 from ggp.engines.session import Handler
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import CHUNK, report_on_stderr
+from tests.support import ROOT
+from tests.support.chaos_faults import FAULTS
+from tests.support.raw_output import RawOutput
 
+CHAOS = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.support.chaos"]
 MOMENTS = {
     "start": "before it reads anything",
     "new": "at ggp-new",
@@ -50,7 +52,8 @@ OPTIONS = (
 )
 HELP = "\n".join(
     [
-        "",
+        "options:",
+        *(f"  {option.name} {option.type} {option.default} {option.domain}" for option in OPTIONS),
         "faults:",
         *(f"  {name:15}{fault.act.__doc__} (at {fault.when})" for name, fault in FAULTS.items()),
         f"  {'any':15}in every game another of the quick ones, at another move",
@@ -61,8 +64,21 @@ HELP = "\n".join(
 )
 
 
-def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
+def chaos(words: str = "", name: str = "chaos") -> str:
+    """Return this bot as a word of `ggp match`, with options such as "fault=late,ms=300"."""
+    return f"{name}={chaos_command(words)}"
+
+
+def chaos_command(words: str = "") -> str:
+    """Return its command line, which runs in any folder."""
+    return shlex.join([*CHAOS, *words.split(",")] if words else CHAOS)
+
+
+def main(words: Sequence[str]) -> None:
     """Serve stdin, more or less. Raises OptionError."""
+    if words == ["--help"]:
+        print(HELP)
+        return
     options = parse_options("chaos", OPTIONS, words)
     wire = RawOutput(
         ms=int(options["ms"]),
@@ -73,7 +89,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
         setsid=options["setsid"] == "on",
     )
     cue = Cue(str(options["fault"]), str(options["when"]), int(options["move"]), int(options["game"]))
-    Chaos(wire, cue, int(options["seed"]), make_registry(engines)).serve()
+    Chaos(wire, cue, int(options["seed"]), make_registry(())).serve()
 
 
 class Cue:
@@ -120,8 +136,7 @@ class Chaos:
     def __init__(self, wire: RawOutput, cue: Cue, seed: int, registry: Registry) -> None:
         self._wire, self._cue = wire, cue
         self._chance = BotRng(seed)
-        _, game = split_words(sys.argv[1:])
-        self._bot = Bot(make_choose(self._chance), seed=self._begin_match, game=game, registry=registry)
+        self._bot = Bot(make_choose(self._chance), seed=self._begin_match, registry=registry)
         self._moment = ""  # of the command that is being answered
         handlers = self._bot.handlers()
         handlers["quit"] = self._quit
@@ -202,3 +217,11 @@ class Chaos:
         played = [move for _, _, move in reversed(line.plies) if move not in line.game.words]
         moves = [move for move in (*played, "Z25", "Z99") if line.state.why_illegal(move)]
         return moves[0] if moves else "Z99"
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except OptionError as wrong:
+        print(f"chaos: {wrong}", file=sys.stderr)
+        sys.exit(2)

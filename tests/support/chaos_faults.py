@@ -1,7 +1,7 @@
-"""The ways in which the chaos bot can misbehave, one function each; when it does so is decided in ggp.bots.chaos.
+"""The ways in which the chaos bot can misbehave, one function each; when it does so is decided in chaos.
 
 A fault is called with the wire and the answer that a good bot would write now (b"" if none is due), and writes
-what it likes. Its docstring is what `ggp bot chaos` prints of it. Nothing here outlives the wire's `life`.
+what it likes. Its docstring is what `--help` prints of it. Nothing here outlives the wire's `life`.
 """
 
 import os
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from ggp.bots.raw_output import RawOutput, write_all
+from tests.support.raw_output import RawOutput, write_all
 
 JUNK_LINES = 300  # more than an asking side skips (200)
 MANY_LINES = 20_000  # more than an answer may have (10,000)
