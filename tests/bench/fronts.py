@@ -10,20 +10,15 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
-from ggp.referee.ladder.store.model import Pairing
-from ggp.referee.ladder.store.store import Store
-from tests.bench.lobby import Rows, build, memory
+from tests.bench.lobby import build
+from tests.bench.measure import Row, memory
 from tests.support.cli import wait_until
 from tests.support.lobby_server import LobbyProcess
 from tests.support.postgres import PostgresServer, server_binaries
-from tests.support.stores import ladder, match, pool
 
 _FILE = """\
 name = "club"
@@ -51,7 +46,6 @@ control = "600+10"
 openings = 4
 """
 _PATIENCE = 300.0  # seconds
-T = TypeVar("T")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -73,65 +67,27 @@ class FrontsMeasured:
     events: list[LobbyProcess]
 
 
-def main(quick: bool = False) -> Rows:
+def main(quick: bool = False) -> list[Row]:
+    """Return rows of two fronts of which one is killed."""
+    bots = 100 if quick else 4000
     with tempfile.TemporaryDirectory() as folder:
         binaries = server_binaries()
         server = PostgresServer(binaries) if binaries else None
         databases = server.database() if server else iter([f"sqlite:///{folder}/club.db"])
-        found = measure(Path(folder), next(databases), *((100, 50, 6.0) if quick else (4000, 500, 20.0)))
-        store = next(server.database()) if server else f"sqlite:///{folder}/shared.db"
-        rows = shared(store, 1000 if quick else 100_000)
+        found = measure(Path(folder), next(databases), bots, *((50, 6.0) if quick else (500, 20.0)))
         if server:
             server.stop()
-    name = f"lobby: {100 if quick else 4000} bots at two fronts"
-    return [
-        (f"{name}: all have dialled in after", found.joined, "s"),
-        (f"{name}: all play after", found.paired, "s"),
-        (f"{name}: moves, at both", found.moves, "moves/s"),
-        (f"{name}: memory of a front for each of its bots", found.memory, "KiB"),
-        (f"{name}: processor of the front, a ply", found.processor, "µs"),
-        (f"{name}: processor of its engines, a ply", found.engines, "µs"),
-        (f"{name}: one killed: all play again after", found.back, "s"),
-        (f"{name}: one killed: memory of the other for each bot", found.rest, "KiB"),
-        *rows,
-    ]
-
-
-def shared(url: str, bots: int) -> Rows:
-    """What the fronts do in the one store that they share, where so many bots are and half of them play."""
-    club = ladder([f"bot-{number}" for number in range(bots)], [pool()])
-    with Store.open(url, create=True) as store:
-        store.join_front("a", "bench")
-        row = store.enrol(club)["fast"]
-        ids = [seat.id for seat in store.seats(row)]
-        halves = zip(ids[: bots // 2 : 2], ids[1 : bots // 2 : 2], strict=True)
-        issued = [store.issue(row, None, [Pairing(*pair) for pair in some], "a") for some in batched(halves, 1000)]
-        names = [f"bot-{number}" for number in range(bots)]
-        for some in batched(iter(names), 5000):
-            store.lease("a", list(some), [])
-        idle = ids[bots // 2 :]
-        games = [match(pair, game, game) for pair in issued[0][:25] for game in (0, 1)]
-        store.disclaim("a", [pair.id for pair in issued[-1][-32:]])
-        again = [id for pair in issued[-1][-32:] for id in (pair.first, pair.second)]
-        fresh = [Pairing(idle[at], idle[at + 1]) for at in range(0, 64, 2)]
-        jobs: list[tuple[str, Callable[[], object]]] = [
-            ("a bot arrives", lambda: store.lease("a", [names[0]], [])),
-            ("100 bots arrive and 100 leave", lambda: store.lease("a", names[:100], names[100:200])),
-            ("a sign of life", lambda: store.renew_front("a", "tcp://a", True)),
-            ("the open pairs between 64 idle bots", lambda: store.open_pairs(row, "a", idle[:64])),
-            ("claim 32 pairs", lambda: store.claim("a", [pair.id for pair in store.open_pairs(row, "a", again)])),
-            ("issue 32 pairs", lambda: store.issue(row, None, fresh, "a")),
-            ("store 50 games", lambda: store.add(games)),
-            ("enter 64 bots again", lambda: store.enrol_more(replace(club, bots=club.bots[:64]))),
-            ("read all entries", lambda: store.seats(row)),
-        ]
-        rows: Rows = []
-        for what, job in jobs:
-            began = time.perf_counter()
-            job()
-            rows.append((f"fronts' store, {bots} bots: {what}", (time.perf_counter() - began) * 1000, "ms"))
-        store.leave_front("a")
-    return rows
+    figures = {
+        "all have dialled in after": (found.joined, "s"),
+        "all play after": (found.paired, "s"),
+        "moves, at both": (found.moves, "moves/s"),
+        "memory of a front for each of its bots": (found.memory, "KiB"),
+        "processor of the front, a ply": (found.processor, "µs"),
+        "processor of its engines, a ply": (found.engines, "µs"),
+        "one killed: all play again after": (found.back, "s"),
+        "one killed: memory of the other for each bot": (found.rest, "KiB"),
+    }
+    return [(f"lobby: {bots} bots at two fronts: {what}", *figure) for what, figure in figures.items()]
 
 
 def measure(folder: Path, store: str, bots: int, rate: float, seconds: float) -> FrontsMeasured:
@@ -145,10 +101,10 @@ def measure(folder: Path, store: str, bots: int, rate: float, seconds: float) ->
         ports = ",".join(str(urlsplit(front.url).port) for front in fronts)
         command = [str(build(folder)), ports, str(bots), str(rate), str(3 * seconds)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
-            wait_until(lambda: sum(_matches(front) for front in fronts) * 2 >= bots * 0.98, _PATIENCE)
-            began = [(_used(front), _plies(front)) for front in fronts]
+            wait_until(lambda: sum(_metric(front, "ggp_matches") for front in fronts) * 2 >= bots * 0.98, _PATIENCE)
+            began = [(_used(front), _metric(front, "ggp_plies_total")) for front in fronts]
             time.sleep(seconds)
-            ended = [(_used(front), _plies(front)) for front in fronts]
+            ended = [(_used(front), _metric(front, "ggp_plies_total")) for front in fronts]
             grown = sum(memory(front.process.pid) - was for front, was in zip(fronts, before, strict=True))
             plies = sum(after[1] - was[1] for was, after in zip(began, ended, strict=True))
             spent = [
@@ -178,12 +134,6 @@ def measure(folder: Path, store: str, bots: int, rate: float, seconds: float) ->
                 front.end()
 
 
-def batched(values: Iterator[T], size: int) -> Iterator[tuple[T, ...]]:
-    """Tuples of so many values, the last one of what is left."""
-    while some := tuple(islice(values, size)):
-        yield some
-
-
 def _used(front: LobbyProcess) -> tuple[float, float]:
     """Seconds of processor time: of the front itself, and of the processes that it started."""
     times = {}
@@ -198,11 +148,3 @@ def _metric(front: LobbyProcess, name: str) -> int:
     with urllib.request.urlopen(str(front.events("metrics")[0]["url"]), timeout=60) as page:
         lines = page.read().decode().splitlines()
     return int(float(next(line.split()[-1] for line in lines if line.startswith(f"{name} "))))
-
-
-def _plies(front: LobbyProcess) -> int:
-    return _metric(front, "ggp_plies_total")
-
-
-def _matches(front: LobbyProcess) -> int:
-    return _metric(front, "ggp_matches")

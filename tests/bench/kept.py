@@ -6,23 +6,22 @@ A time is of one machine; the ratio of two that were measured in one run is of t
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from ggp.protocol.entry_points import version
-from tests.bench import core_search, lobby, runners
+from tests.bench import core, lobby, runners
+from tests.bench.measure import Row
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "explanation" / "performance.md"
 HEAD = "| what | ratio | to reach | measured | version |\n|---|---|---|---|---|\n"
 _LINES = re.compile(r"(?<=<!-- runners -->\n)(.*?)(?=<!-- end of runners -->)", re.DOTALL)
 _TABLE = re.compile(r"(?<=<!-- ratios -->\n)(.*?)(?=<!-- end of ratios -->)", re.DOTALL)
-Row = tuple[str, float, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(NamedTuple):
     """`above` and `below` are the names of rows of `benchmark` or of the yardstick; without `below` the row is a ratio
     itself, in the unit `unit`. `aim`: "" where none was set."""
 
@@ -35,103 +34,82 @@ class Ratio:
 
 
 PIPE, LOOP = "yardstick: round trip of a pipe, one core", "yardstick: a million additions in Python"
-_OURS = "ggp match, go 9x9: a ply"
+_OURS, _OUR_TWO = "ggp match, go 9x9: a ply", "ggp match, two at a time, go 9x9: a ply"
+_TWO = "fastchess, two at a time, -use-affinity, chess, by UCI: a ply"
+_ONE_JOB, _SHORT = "match go 9x9, --jobs 1", "a game of 2 plies, bots kept"
+_START, _PLY = "start and end of /bin/true", "match yugo random random, a ply under"
+_OF_LOBBY = "a ply of the lobby at {} moves/s, its processor, beside"
 _LOBBY = "lobby: 1000 bots with keys, 100 spectators, {} moves/s: a ply, processor of the lobby"
 _RELAY = "relay: 1000 bots with keys, {} moves/s: a ply, processor of the relay"
+_TIMES = ("", "≤ 1.25", "x a rollout")
 _MILLION = "1000 bots, 1,000,000 games: "
 
 
-def _search() -> list[Ratio]:
-    name = "a playout of `mcts`, {}, beside a rollout"
-    return [
-        Ratio(name.format(case.what), "core_search", f"{case.what}, search", aim="≤ 1.25", unit="x a rollout")
-        for case in core_search.CASES
-    ]
-
-
-def _lobby() -> list[Ratio]:
-    found = []
-    for rate in lobby.RATES:
-        ply, what = _LOBBY.format(rate), f"a ply of the lobby at {rate:,} moves/s, its processor, beside"
-        found.append(Ratio(f"{what} a pipe's round trip", "lobby", ply, PIPE, "≤ 75"))
-        found.append(Ratio(f"{what} that of a relay", "lobby", ply, _RELAY.format(rate)))
-    return found
-
-
-RATIOS: tuple[Ratio, ...] = (
-    Ratio(
-        "a ply of fastchess, pinned by hand, beside ours", "runners", "fastchess, chess, by UCI: a ply", _OURS, "> 1"
-    ),
-    Ratio("… not pinned", "runners", "fastchess, not pinned, chess, by UCI: a ply", _OURS, "> 1"),
-    Ratio(
-        "… two games at a time with affinity, beside ours",
-        "runners",
-        "fastchess, two at a time, -use-affinity, chess, by UCI: a ply",
-        "ggp match, two at a time, go 9x9: a ply",
-        "> 1",
-    ),
-    Ratio("a ply of cutechess-cli beside ours", "runners", "cutechess-cli, chess, by UCI: a ply", _OURS, "> 1"),
-    Ratio("a ply of gomill beside ours", "runners", "gomill, go 9x9: a ply", _OURS, "> 1"),
-    Ratio("a ply of gogui-twogtp beside ours", "runners", "gogui-twogtp, go 9x9: a ply", _OURS, "> 1"),
-    Ratio("a ply beside a pipe's round trip", "referee", "match go 9x9, --jobs 1: a ply, on its core", PIPE, "≤ 15"),
-    Ratio("… the referee's part of it", "referee", "match go 9x9, --jobs 1: a ply, referee CPU", PIPE, "≤ 8"),
-    Ratio(
-        "plies of two games at a time beside those of one",
-        "referee",
-        "match go 9x9, --jobs 2: plies a second",
-        "match go 9x9, --jobs 1: plies a second",
-    ),
-    Ratio(
-        "a game of two plies beside a pipe's round trip",
-        "referee",
-        "a game of 2 plies, bots kept, --jobs 1",
-        PIPE,
-        "≤ 225",
-    ),
-    Ratio(
-        "a start at `default` beside one by `setpriv` and `sh`",
-        "sandbox",
-        "start and end of /bin/true, default",
-        "start and end of /bin/true, by setpriv and sh, as before",
-        "≤ 1",
-    ),
-    Ratio(
-        "a ply at `default` beside one at `none`",
-        "sandbox",
-        "match yugo random random, a ply under default",
-        "match yugo random random, a ply under none",
-        "≤ 1.02",
-    ),
-    Ratio(
-        "a ply of `ggp match` through OpenSpiel's engine, hex, beside our own",
-        "adapters",
-        "hex of OpenSpiel: a ply of ggp match",
-        "our go, as long as hex: a ply of ggp match",
-        "≤ 1.6",
-    ),
-    *_lobby(),
-    *_search(),
-    Ratio(
-        "two threads of `mcts` beside two processes",
-        "core_search",
-        "go 9x9, search, two threads",
-        aim="≥ 0.95",
-        unit="x two processes",
-    ),
-    Ratio(
-        "ratings of a million games beside a loop in Python",
-        "million",
-        f"{_MILLION}read, rated from the kept ratings, kept, processor",
-        LOOP,
-    ),
-    Ratio("standings of a million games beside a loop", "million", f"{_MILLION}standings, processor", LOOP),
-    Ratio("the report of a million games beside a loop", "million", f"{_MILLION}report, processor", LOOP),
+RATIOS = tuple(
+    Ratio(*words)
+    for words in (
+        ("a ply of fastchess, pinned by hand, beside ours", "runners", "fastchess, chess, by UCI: a ply", _OURS, "> 1"),
+        ("… not pinned", "runners", "fastchess, not pinned, chess, by UCI: a ply", _OURS, "> 1"),
+        (
+            "… two games at a time with affinity, beside ours",
+            "runners",
+            f"{_TWO}, chess, by UCI: a ply",
+            _OUR_TWO,
+            "> 1",
+        ),
+        ("a ply of cutechess-cli beside ours", "runners", "cutechess-cli, chess, by UCI: a ply", _OURS, "> 1"),
+        ("a ply of gomill beside ours", "runners", "gomill, go 9x9: a ply", _OURS, "> 1"),
+        ("a ply of gogui-twogtp beside ours", "runners", "gogui-twogtp, go 9x9: a ply", _OURS, "> 1"),
+        ("a ply beside a pipe's round trip", "referee", f"{_ONE_JOB}: a ply, on its core", PIPE, "≤ 15"),
+        ("… the referee's part of it", "referee", f"{_ONE_JOB}: a ply, referee CPU", PIPE, "≤ 8"),
+        (
+            *("plies of two games at a time beside those of one", "referee"),
+            *("match go 9x9, --jobs 2: plies a second", f"{_ONE_JOB}: plies a second"),
+        ),
+        ("a game of two plies beside a pipe's round trip", "referee", f"{_SHORT}, --jobs 1", PIPE, "≤ 225"),
+        (
+            *("a start at `default` beside one by `setpriv` and `sh`", "sandbox", f"{_START}, default"),
+            *(f"{_START}, by setpriv and sh, as before", "≤ 1"),
+        ),
+        ("a ply at `default` beside one at `none`", "sandbox", f"{_PLY} default", f"{_PLY} none", "≤ 1.02"),
+        (
+            *("a ply of `ggp match` through OpenSpiel's engine, hex, beside our own", "adapters"),
+            *("hex of OpenSpiel: a ply of ggp match", "our go, as long as hex: a ply of ggp match", "≤ 1.6"),
+        ),
+        *(
+            (
+                f"a ply of the lobby at {rate:,} moves/s, its processor, beside {what}",
+                "lobby",
+                _LOBBY.format(rate),
+                *below,
+            )
+            for rate in lobby.RATES
+            for what, *below in (("a pipe's round trip", PIPE, "≤ 75"), ("that of a relay", _RELAY.format(rate)))
+        ),
+        *(
+            (f"a playout of `mcts`, {what}, beside a rollout", "core_search", f"{what}, search", *_TIMES)
+            for what in (board.what for board in core.SEARCHED)
+        ),
+        (
+            *("two threads of `mcts` beside two processes", "core_search"),
+            *("go 9x9, search, two threads", "", "≥ 0.95", "x two processes"),
+        ),
+        (
+            *("ratings of a million games beside a loop in Python", "million"),
+            *(f"{_MILLION}read, rated from the kept ratings, kept, processor", LOOP),
+        ),
+        ("standings of a million games beside a loop", "million", f"{_MILLION}standings, processor", LOOP),
+        ("the report of a million games beside a loop", "million", f"{_MILLION}report, processor", LOOP),
+    )
 )
 
 
 def keep(rows: Sequence[Row], benchmarks: Sequence[str], page: Path = PAGE) -> None:
-    """Write the ratios of these benchmarks into the page; the others stay. Raises LookupError for a row that is not
-    there, but for those of other programs, which may not be installed."""
+    """Write the ratios of these benchmarks into the page; the others stay.
+
+    Raises:
+        LookupError: a row is missing, other than those of programs that may not be installed.
+    """
     found = {(what, unit): figure for what, figure, unit in rows}
     text = page.read_text(encoding="utf-8")
     old = read_table(text)

@@ -4,8 +4,7 @@ What is measured is what the server adds to a move: from right before a bot's an
 opponent's `genmove` has come, on one machine, through TCP on loopback, the lobby, its engine and the lobby again. The
 bots are one C program (dialled.c) on the other core, which does next to nothing and tells its own share (`bots' own
 time`). Server and engines have one core for all. Games are of about 50 plies on a 13x13 board and are stored, rated and
-followed by spectators all the while; the first seconds, when all bots dial in at once, have rows of their own, and so
-has a lobby whose pages are visited meanwhile: the process that serves them has the server's core, too.
+followed by spectators all the while; the first seconds, when all bots dial in at once, have separate rows.
 
 What a ply takes of the processor is measured as a public server has it: bots with keys, and a hundred spectators, each
 of which follows one match after another. There the lobby and the process that serves spectators have one core,
@@ -13,17 +12,14 @@ everything else, the engine too, the other. The same is measured of a relay, whi
 """
 
 import contextlib
-import http.client
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from itertools import cycle
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -34,17 +30,14 @@ from zmq.utils import z85
 from ggp.protocol.spectator_wire import Begun, Over, SpectatorState, read_published, request_topic, topic_of
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from ggp.referee.server.lobby.keys import Book, KeyEntry, change, now
-from tests.bench.referee import build as build_instant
-from tests.support.cli import free_port
+from tests.bench.measure import Row, memory, pin, processor
+from tests.bench.measure import build as build_program
 from tests.support.dialled_bots import dial
 from tests.support.lobby_server import LobbyProcess
-from tests.support.lobby_socket import SmallLobby
 
 RATES = (500, 2000)  # moves a second that are asked for
 BOTS = 1000
 _PATIENCE = 60.0  # seconds
-_VISITS = 0.05  # seconds between two visits of a page
-_PAGES = ("/", "/pools/small.html", "/games", "/live", "/events")
 _SPECTATORS = 100
 _TOGETHER = 50  # bots that dial in at a time where bots are slow: a poll of ZeroMQ looks at every socket
 _FILE = """\
@@ -62,17 +55,13 @@ bots = 5000
 game = "yugo,size=13"
 control = "600+10"
 openings = 4
-
-{web}
 """
 
-Rows = list[tuple[str, float, str]]
 
-
-def main(quick: bool = False) -> Rows:
+def main(quick: bool = False) -> list[Row]:
     """Server and engines on one core, the bots on another, if there are two."""
     bots, seconds = (100, 3.0) if quick else (BOTS, 20.0)
-    rows: Rows = []
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
         with_keys = build(Path(folder), keys=True)
@@ -82,21 +71,15 @@ def main(quick: bool = False) -> Rows:
             rows += relayed(Path(folder) / f"relayed-{rate}", with_keys, bots, asked, seconds)
         for rate in RATES:
             rows += _playing(Path(folder) / str(rate), program, bots, rate * bots // BOTS, seconds)
-        rows += _visited(Path(folder), program, bots, RATES[0] * bots // BOTS, seconds)
         for keys in (False, True):
             each = idle(Path(folder) / f"keys-{keys}", bots, keys)
             rows.append((f"lobby: {bots} idle bots, keys {keys}: memory of the server each", each, "KiB"))
-        rows += _connected(Path(folder), program, 200 if quick else 2000)
     return rows
 
 
 def build(place: Path, keys: bool = False) -> Path:
-    """The bots, a program; with `keys` it needs libsodium."""
-    program = place / f"dialled-{keys}"
-    source = Path(__file__).with_name("dialled.c")
-    how = ["-lsodium"] if keys else ["-DNO_KEYS"]
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", program, source, *how], check=True)
-    return program
+    """Build the bots; with `keys` they need libsodium."""
+    return build_program(place, "dialled.c", *(["-O2", "-lsodium"] if keys else ["-DNO_KEYS"]))
 
 
 def play(
@@ -125,16 +108,7 @@ def play(
     return said | {name: (ended[name] - began[name]) / plies * 1e6 for name in processes}
 
 
-def processor(pid: int) -> float:
-    """Seconds of processor time that all threads of a process have used."""
-    used = 0
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):
-            used += int((thread / "schedstat").read_text(encoding="utf-8").split()[0])
-    return used / 1e9
-
-
-def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
+def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> list[Row]:
     """A lobby with keys and spectators."""
     names = [f"bot-{number:04d}" for number in range(bots)]
     pairs = {name: new_pair() for name in names}
@@ -148,32 +122,29 @@ def watched(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
             pin(pid, cores[0])
         pin(engine, cores[-1])
         with Watching(url.replace("0.0.0.0", "127.0.0.1"), server_key, cores[-1]) as watching:
-            said = play(
-                program,
-                server.url,
-                bots,
-                rate,
-                seconds,
-                core=cores[-1],
-                keys=keys,
-                processes={"lobby": lobby, "engine": engine, "spectators": spectators},
-            )
+            processes = {"lobby": lobby, "engine": engine, "spectators": spectators}
+            said = play(program, server.url, bots, rate, seconds, cores[-1], keys, processes)
         seen = watching.events / seconds
     name = f"lobby: {bots} bots with keys, {_SPECTATORS} spectators, {rate} moves/s"
+    whose = {"lobby": "lobby", "spectators": "spectators' process", "engine": "engine"}
     return [
-        (f"{name}: moves", said["moves"], "moves/s"),
-        (f"{name}: a ply, processor of the lobby", said["lobby"], "µs"),
-        (f"{name}: a ply, processor of the spectators' process", said["spectators"], "µs"),
-        (f"{name}: a ply, processor of the engine", said["engine"], "µs"),
-        (f"{name}: a move's way, half", said["p50"], "ms"),
-        (f"{name}: a move's way, 90 %", said["p90"], "ms"),
-        (f"{name}: a move's way, 99 %", said["p99"], "ms"),
-        (f"{name}: bots' own time", said["busy"] * 100, "%"),
+        *_figures(name, said),
+        *((f"{name}: a ply, processor of the {what}", said[process], "µs") for process, what in whose.items()),
         (f"{name}: events that spectators saw", seen, "events/s"),
     ]
 
 
-def relayed(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
+def _figures(name: str, said: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of what the bots measured."""
+    ways = {"half": "p50", "90 %": "p90", "99 %": "p99"}
+    return [
+        (f"{name}: moves", said["moves"], "moves/s"),
+        (f"{name}: bots' own time", said["busy"] * 100, "%"),
+        *((f"{name}: a move's way, {share}", said[key], "ms") for share, key in ways.items()),
+    ]
+
+
+def relayed(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> list[Row]:
     """A relay in the lobby's place."""
     folder.mkdir()
     own, cores = new_pair(), sorted(os.sched_getaffinity(0))
@@ -189,12 +160,7 @@ def relayed(folder: Path, program: Path, bots: int, rate: int, seconds: float) -
         finally:
             relay.kill()
     name = f"relay: {bots} bots with keys, {rate} moves/s"
-    return [
-        (f"{name}: moves", said["moves"], "moves/s"),
-        (f"{name}: a ply, processor of the relay", said["relay"], "µs"),
-        (f"{name}: a move's way, half", said["p50"], "ms"),
-        (f"{name}: a move's way, 99 %", said["p99"], "ms"),
-    ]
+    return [*_figures(name, said), (f"{name}: a ply, processor of the relay", said["relay"], "µs")]
 
 
 def _keys_of_bots(folder: Path, server_key: str, pairs: list[KeyPair]) -> Path:
@@ -203,12 +169,6 @@ def _keys_of_bots(folder: Path, server_key: str, pairs: list[KeyPair]) -> Path:
     theirs = (z85.decode(pair.public) + z85.decode(pair.secret) for pair in pairs)
     keys.write_bytes(z85.decode(server_key) + b"".join(theirs))
     return keys
-
-
-def pin(pid: int, core: int) -> None:
-    """All threads of a process on one core."""
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), {core})
 
 
 class Watching:
@@ -299,13 +259,7 @@ def idle(folder: Path, bots: int, keys: bool) -> float:
     return each
 
 
-def memory(pid: int) -> int:
-    """Resident KiB of a process."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
-def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
+def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> list[Row]:
     with _serving(folder, 1, {}) as (server, _):
         before = memory(server.process.pid)
         said = _play_apart(program, server, bots, rate, seconds)
@@ -314,10 +268,7 @@ def _playing(folder: Path, program: Path, bots: int, rate: int, seconds: float) 
     return [
         (f"{name}: all have dialled in after", said["joined"], "s"),
         (f"{name}: all play after", said["paired"], "s"),
-        (f"{name}: moves", said["moves"], "moves/s"),
-        (f"{name}: a move's way, half", said["p50"], "ms"),
-        (f"{name}: a move's way, 99 %", said["p99"], "ms"),
-        (f"{name}: bots' own time", said["busy"] * 100, "%"),
+        *_figures(name, said),
         (f"{name}: memory of the server each", each, "KiB"),
     ]
 
@@ -330,75 +281,9 @@ def _play_apart(program: Path, server: LobbyProcess, bots: int, rate: int, secon
     return play(program, server.url, bots, rate, seconds, cores[-1])
 
 
-def _visited(folder: Path, program: Path, bots: int, rate: int, seconds: float) -> Rows:
-    """A move's way while people look at the lobby's pages, beside that while there are none."""
-    ways = []
-    for visited in (False, True):
-        port = free_port()
-        web = f'[web]\nlisten = "127.0.0.1:{port}"\nseats = 0' if visited else ""
-        with _serving(folder / f"visited-{visited}", 1, {}, web) as (server, _), contextlib.ExitStack() as stack:
-            if visited:
-                stack.enter_context(_visits(port))
-            ways.append(_play_apart(program, server, bots, rate, seconds)["p99"])
-    name = f"lobby: {bots} bots, {rate} moves/s, {1 / _VISITS:.0f} pages/s: a move's way, 99 %"
-    return [(name, ways[1], "ms"), (f"{name}, of that without pages", ways[1] / ways[0] * 100, "%")]
-
-
-@contextlib.contextmanager
-def _visits(port: int) -> Iterator[None]:
-    """Somebody asks for a page every now and then, from the bots' core."""
-    done, seen = threading.Event(), list[int]()
-
-    def visit() -> None:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        for path in cycle(_PAGES):
-            if done.wait(_VISITS):
-                return
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            with contextlib.suppress(OSError):  # it does not listen yet
-                connection.request("GET", path)
-                seen.append(connection.getresponse().status)
-            connection.close()
-
-    visitor = threading.Thread(target=visit)
-    visitor.start()
-    try:
-        until = time.monotonic() + _PATIENCE
-        while 200 not in seen and time.monotonic() < until:
-            time.sleep(0.1)
-        yield
-    finally:
-        done.set()
-        visitor.join()
-    assert seen.count(200) > 0.9 * len(seen) > 0, seen
-
-
-def _connected(folder: Path, program: Path, times: int) -> Rows:
-    """What `ggp connect` adds to a question: a bot behind it, less one that dials by itself."""
-    moves = folder / "none.moves"
-    moves.write_text("", encoding="utf-8")
-    instant = [str(build_instant(folder)), str(moves)]
-    took = []
-    for connected in (False, True):
-        with SmallLobby() as lobby:
-            connect = [sys.executable, "-m", "ggp.referee.cli", "connect", lobby.url, "--quiet", "--name", "a", "--"]
-            alone = [str(program), str(urlsplit(lobby.url).port), "1", "1", "1"]
-            bot = subprocess.Popen([*connect, *instant] if connected else alone)
-            lobby.hello()
-            ways = []
-            for _ in range(times):
-                began = time.perf_counter()
-                lobby.ask("play B A1")
-                ways.append(time.perf_counter() - began)
-            bot.kill()
-            bot.wait()
-        took.append(statistics.median(ways) * 1e6)
-    return [("ggp connect: a question and its answer, beyond a bot's that dials by itself", took[1] - took[0], "µs")]
-
-
 @contextlib.contextmanager
 def _serving(
-    folder: Path, pairing: float, pairs: Mapping[str, KeyPair], web: str = "", watch: str = "none"
+    folder: Path, pairing: float, pairs: Mapping[str, KeyPair], watch: str = "none"
 ) -> Iterator[tuple[LobbyProcess, str]]:
     """A lobby and its public key; `pairs` are the bots' keys, none if they need none."""
     folder.mkdir()
@@ -410,9 +295,7 @@ def _serving(
     with change(folder / "keys.json") as write:
         write(book)
     file = folder / "club.toml"
-    file.write_text(
-        _FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, web=web, watch=watch), encoding="utf-8"
-    )
+    file.write_text(_FILE.format(keys=str(bool(pairs)).lower(), pairing=pairing, watch=watch), encoding="utf-8")
     server = LobbyProcess(file)
     try:
         yield server, own.public

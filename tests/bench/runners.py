@@ -8,17 +8,18 @@ starting and ending cost is left out. All of a series is on one core by `taskset
 
 import argparse
 import os
+import random
 import shlex
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.bench.referee import GGP, build, script
+from tests.bench.measure import GGP, Row, build, medians, script, write_moves
 
 GAMES, ROUNDS = 1000, 5
 CHESS_PLIES = range(80, 121)  # as long as usual games; a runner of UCI sends the whole game with each ply
@@ -33,8 +34,7 @@ matchups = [Matchup("one", "two", alternating=True, number_of_games={games}, sco
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Runner:
+class Runner(NamedTuple):
     """`words(bot, games)`: its command line, in a folder that has gomill.ctl; `bot`: a program and a file."""
 
     name: str
@@ -104,30 +104,27 @@ def command_lines() -> list[str]:
     return lines
 
 
-def main(quick: bool = False) -> list[tuple[str, float, str]]:
-    """Rows (what, figure, unit), medians of rounds that go on in turns."""
+def main(quick: bool = False) -> list[Row]:
+    """Measure the runners that are installed, in turns."""
     games, rounds = (20, 1) if quick else (GAMES, ROUNDS)
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as name:
-        folder = Path(name)
-        bot, moves = make_files(folder)
+        bot, moves = make_files(Path(name))
         found = [runner for runner in RUNNERS if shutil.which(runner.program) and runner.game in moves]
         for missing in sorted({one.program for one in RUNNERS} - {one.program for one in found}):
             print(f"{missing} is not in PATH: not measured", file=sys.stderr)
-        costs: dict[str, list[float]] = {runner.name: [] for runner in found}
-        for _ in range(rounds):
-            for runner in found:
-                costs[runner.name].append(_ply(runner, f"{bot} {moves[runner.game]}", games) * 1e6)
-    return [(f"{runner.name}, {runner.game}: a ply", statistics.median(costs[runner.name]), "µs") for runner in found]
+        ways = {
+            f"{runner.name}, {runner.game}: a ply": partial(_ply, runner, f"{bot} {moves[runner.game]}", games)
+            for runner in found
+        }
+        return medians(ways, rounds, "µs")
 
 
 def chess_game(path: Path) -> Path | None:
-    """A random game of chess of a usual length in the words of UCI, a move a line; None without OpenSpiel."""
+    """Write a random game of chess of a usual length, as UCI writes moves; return None without OpenSpiel."""
     try:
         import pyspiel
     except ImportError:
         return None
-    import random
-
     game, seed, moves = pyspiel.load_game("chess"), 0, list[str]()
     while len(moves) not in CHESS_PLIES:
         seed, moves, state = seed + 1, [], game.new_initial_state()
@@ -136,12 +133,11 @@ def chess_game(path: Path) -> Path | None:
             action = chance.choice(state.legal_actions())
             moves.append(pyspiel.chess.action_to_move(action, state.board()).to_lan())
             state.apply_action(action)
-    path.write_text("\n".join([*moves, ""]), encoding="utf-8")
-    return path
+    return write_moves(path, moves)
 
 
 def _ply(runner: Runner, bot: str, games: int) -> float:
-    """Seconds a ply of a series, as its bots saw it."""
+    """Return the microseconds of a ply in a series, as its bots saw it."""
     core = str(sorted(os.sched_getaffinity(0))[-1])
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
         times = Path(folder, "times")
@@ -157,7 +153,7 @@ def _ply(runner: Runner, bot: str, games: int) -> float:
         )
         lines = [line.split() for line in times.read_text(encoding="utf-8").splitlines()]
     first, last = min(float(line[0]) for line in lines), max(float(line[1]) for line in lines)
-    return (last - first) / sum(int(line[2]) for line in lines)
+    return (last - first) / sum(int(line[2]) for line in lines) * 1e6
 
 
 if __name__ == "__main__":

@@ -1,19 +1,14 @@
-"""`ggp web` on a ladder of 1000 bots and 10⁶ stored games: start, pages, steps of a match, live streams, memory.
+"""`ggp web` on a ladder of 1000 bots and 10⁶ stored games: start, pages, steps of a match, memory.
 
 The server has one process; the clients are in this one. Pages are asked from many loopback addresses, since the site
 limits the requests of each. Times are of the clock, from the request to the last byte.
 """
 
 import contextlib
-import fcntl
 import http.client
-import os
 import re
-import selectors
-import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,21 +17,15 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
-from ggp.protocol.records import MovePlayed, Record
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import make_fit
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.records import live_path
 from tests.bench.filled import fill, ladder_of
-from tests.bench.lobby import memory
-from tests.support.sample_records import CUT_OFF
+from tests.bench.measure import GGP, Row, memory
 from tests.support.stores import Filled, real_setup
 
 BOTS, GAMES = 1000, 1_000_000
 ROUNDS = 20
-WATCHERS = 2000
-REQUESTS = 100_000
-RATE = 2.0  # plies a second of a live match
 PAGES = {
     "overview": "/",
     "pool": "/pools/fast.html",
@@ -50,14 +39,12 @@ PAGES = {
 }
 OTHERS = ("/events", "/pair?a=bot1&b=bot2", "/games?bot=bot3")
 """Pages before the one that is measured cold: with the store open and the ratings made, and itself never asked for."""
-Row = tuple[str, float, str]
 _addresses = count(2)
 
 
 def main(quick: bool = False) -> list[Row]:
     """Rows (what, figure, unit)."""
     bots, games = (BOTS // 10, GAMES // 100) if quick else (BOTS, GAMES)
-    watchers, requests = (WATCHERS // 10, REQUESTS // 100) if quick else (WATCHERS, REQUESTS)
     with tempfile.TemporaryDirectory(prefix="ggp-bench-") as folder:
         store = Path(folder) / "club.db"
         _rate(store, fill(store, bots, games))
@@ -65,9 +52,6 @@ def main(quick: bool = False) -> list[Row]:
         small = Path(folder) / "small"
         small.mkdir()
         rows += _match(small)
-        rows += _streams(small, watchers, 1)
-        rows += _streams(small, watchers, watchers // 4)
-        rows += _requests(store, requests)
     return [(f"web: {name}", figure, unit) for name, figure, unit in rows]
 
 
@@ -81,9 +65,7 @@ def _rate(path: Path, pool: int) -> None:
 @contextlib.contextmanager
 def _serving(store: Path) -> Iterator[tuple[int, int]]:
     """The process and the port of a server on that store."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "ggp.referee.cli", "web", str(store), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([*GGP, "web", str(store), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE) as process:
         assert process.stderr
         line = process.stderr.readline().decode()
         found = re.search(r":(\d+)/", line)
@@ -184,100 +166,4 @@ def _match(folder: Path) -> list[Row]:
         *_figures(f"{name}, page", page),
         *_figures(f"{name}, a step", drawn),
         *_figures(f"{name}, a step again", again),
-    ]
-
-
-def _streams(folder: Path, watchers: int, matches: int) -> list[Row]:
-    """So many streams over so many matches, each of which gets a ply now and then: from the record to the stream."""
-    store = folder / "club.db"
-    heads = [_live(f"live{number}") for number in range(matches)]
-    with contextlib.ExitStack() as stack:
-        files = []
-        for number, (start, _) in enumerate(heads):
-            file = stack.enter_context(Path(live_path(str(store), number + 1)).open("wb", buffering=0))
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(start)
-            files.append(file)
-        pid, port = stack.enter_context(_serving(store))
-        _get(port, "/live")
-        before = memory(pid)
-        streams = selectors.DefaultSelector()
-        for number in range(watchers):
-            line = socket.create_connection(
-                ("127.0.0.1", port), 60, (f"127.1.{number // 30 // 200}.{number // 30 % 200 + 1}", 0)
-            )
-            stack.callback(line.close)
-            line.sendall(b"GET /match/live%d/stream HTTP/1.1\r\nHost: site\r\n\r\n" % (number % matches))
-            streams.register(line, selectors.EVENT_READ)
-            if number % 50 == 49:
-                _drain(streams, time.perf_counter() + 0.01, {}, [])
-        _drain(streams, time.perf_counter() + 10, {}, [])
-        each = (memory(pid) - before) / watchers
-        delays: list[float] = []
-        used, began = _processor(pid), time.perf_counter()
-        for ply in range(1, 21):
-            sent = {}
-            for number, file in enumerate(files):
-                file.write(heads[number][1][ply - 1])
-                sent[b'"ply":%d,' % ply] = time.perf_counter()
-            _drain(streams, time.perf_counter() + 1 / RATE, sent, delays)
-        share = (_processor(pid) - used) / (time.perf_counter() - began)
-        for number in range(matches):
-            Path(live_path(str(store), number + 1)).unlink()
-    assert len(delays) > 0.99 * 20 * watchers, f"{len(delays)} events of {20 * watchers} came"
-    name = f"{watchers} watchers of {matches} matches, {RATE:.0f} plies/s"
-    return [
-        *_figures(f"{name}: a ply's way", delays),
-        (f"{name}: of a core", share * 100, "%"),
-        (f"{name}: memory each", each, "KiB"),
-    ]
-
-
-def _live(match: str) -> tuple[bytes, list[bytes]]:
-    """The record of a match that is being played: its first line, then a line a ply."""
-    from msgspec.structs import replace
-
-    plies = tuple(MovePlayed(ply, match, ply, 2 - ply % 2, "black", f"A{ply}", 5) for ply in range(1, 21))
-    first, *others = Record(replace(CUT_OFF.start, match=match), plies, None).lines().splitlines(keepends=True)
-    return first, others
-
-
-def _drain(streams: selectors.BaseSelector, until: float, sent: dict[bytes, float], delays: list[float]) -> None:
-    """Read what comes until then; `delays` grows by the time since a ply was `sent`."""
-    while (left := until - time.perf_counter()) > 0:
-        for key, _ in streams.select(left):
-            assert isinstance(key.fileobj, socket.socket)
-            came = key.fileobj.recv(65536)
-            now = time.perf_counter()
-            delays += [now - when for mark, when in sent.items() if mark in came]
-
-
-def _processor(pid: int) -> float:
-    """Seconds of the processor that it has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _descriptors(pid: int) -> int:
-    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
-
-
-def _requests(store: Path, requests: int) -> list[Row]:
-    """Memory and descriptors over many requests of all pages."""
-    paths = [*PAGES.values(), "/match/bench-0000001-1", "/static/match.js", "/no/such/page", "/games?format=json"]
-    with _serving(store) as (pid, port):
-        for path in paths * 20:
-            _get(port, path)
-        before, open_before = memory(pid), _descriptors(pid)
-        began = time.perf_counter()
-        for number in range(requests):
-            _get(port, paths[number % len(paths)])
-        seconds = time.perf_counter() - began
-        time.sleep(1)
-        after, open_after = memory(pid), _descriptors(pid)
-    return [
-        (f"{requests} requests", requests / seconds, "requests/s"),
-        (f"memory after {requests} requests", after / 1024, "MiB"),
-        (f"memory after {requests} requests, growth", (after / before - 1) * 100, "%"),
-        ("descriptors kept", open_after - open_before, ""),
     ]

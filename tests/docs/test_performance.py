@@ -1,11 +1,13 @@
-"""docs/explanation/performance.md: its table is the one that `make bench ARGS=--keep` writes, and so are its lines."""
+"""docs/explanation/performance.md: its table and lines are those of `make bench ARGS=--keep`; every benchmark runs."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.bench.kept import PAGE, RATIOS, Ratio, keep, read_table, runner_lines
+from tests.bench.__main__ import BENCHMARKS, main
+from tests.bench.kept import LOOP, PAGE, PIPE, RATIOS, Ratio, keep, read_table, runner_lines
 
 
 def test_every_ratio_was_measured_and_says_at_which_version() -> None:
@@ -57,3 +59,23 @@ def test_other_programs_need_not_be_there(page: Path) -> None:
     before = page.read_text(encoding="utf-8")
     keep([], ["runners"], page)
     assert page.read_text(encoding="utf-8") == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--json", name]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows or name == "adapters"
+    measured = {what for what, _, _ in rows}
+    for ratio in RATIOS:
+        if ratio.benchmark == name and name not in ("runners", "lobby", "million"):  # their names hold the full numbers
+            assert ratio.above in measured and ratio.below in ("", *measured, PIPE, LOOP)
+
+
+@pytest.mark.slow
+def test_two_checkouts_are_measured_in_turns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--rounds", "1", "--against", ".", "tap"]) == 0
+    shown = capsys.readouterr()
+    assert "this / other" in shown.out and "round trip to a program" in shown.out and "nan" not in shown.out
+    assert "measuring tap, round 1, the other" in shown.err

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from ggp.referee.ladder.store.model import StoreError
-from tests.bench.ladder import LADDER, bots_of
+from tests.bench.ladder import write_ladder
 from tests.support.cli import Ggp
 from tests.support.ladders import check_whole, open_store
 
@@ -29,9 +29,7 @@ class SoakSample(NamedTuple):
 
 @pytest.mark.long
 def test_memory_and_files_stay_as_they_are(tmp_path: Path) -> None:
-    file = tmp_path / "ladder.toml"
-    sections = [f'[bot.{name}]\ncommand = "{command}"' for name, command in bots_of(tmp_path).items()]
-    file.write_text(LADDER.format(bots="\n".join(sections)), encoding="utf-8")
+    file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--games", str(GAMES), "--quiet")
     samples: list[SoakSample] = []
     began = time.monotonic()

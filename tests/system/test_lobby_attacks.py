@@ -20,7 +20,7 @@ import zmq
 
 from ggp.protocol.transports.keys import KeyPair, new_pair, read_pair
 from ggp.referee.server.lobby.keys import allow, change, now, read, revoke
-from tests.bench.lobby import memory
+from tests.bench.measure import memory
 from tests.support.lobby_server import LobbyWithBots
 from tests.support.raw_zmtp import Raw
 

@@ -15,7 +15,7 @@ import zmq
 
 from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from ggp.referee.server.lobby.keys import Book, allow, change, now
-from tests.bench.lobby import memory
+from tests.bench.measure import memory
 from tests.support.cli import ggp
 from tests.support.dialled_bots import Dialled, dial
 from tests.support.lobby_server import LobbyProcess, lobby_file

@@ -13,7 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.bench.lobby import build, memory
+from tests.bench.lobby import build
+from tests.bench.measure import memory
 from tests.support.lobby_server import LobbyProcess, lobby_file
 
 GAMES = int(os.environ.get("GGP_TEST_GAMES", 12_000))
