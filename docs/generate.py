@@ -5,10 +5,12 @@ Not the hand-written pages. `--check` writes nothing, names the stale pages and 
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -55,8 +57,8 @@ these, and a new pool begins.
 LOBBY_FILE = """# The lobby file
 
 A lobby is one TOML file: pools as in [a ladder's](ladder-file.md), the server's own table, and the bots that it runs
-itself; all others dial in. What is wrong in it is said in one line that names the file, the key and the remedy, before
-anything runs.
+itself; all others dial in. This page has what differs from a ladder's file: names, paths, pools and all keys that are
+only named here have the same meaning in both.
 
 **Rated like a ladder.** The store is a ladder's, and all of `ggp ladder` that only looks works on it, also while the
 lobby runs: `ggp ladder standings lobby.toml`. A bot that says another `version` than before is another version of
@@ -109,7 +111,7 @@ def pages() -> dict[Path, str]:
             for game in games
             for example in examples_of(game)
         },
-        ROOT / "docs" / "coming-from" / "screenshot.svg": screenshot(
+        ROOT / "docs" / "screenshot.svg": screenshot(
             next(
                 picture(game, example)
                 for game in games
@@ -184,18 +186,28 @@ def compliance_page() -> str:
 
 
 def command_line_page() -> str:
-    """`ggp --help` and the help of every sub-command, as they are printed."""
-    parts = ["# The command line\n", f"## `ggp`\n\n```text\n{_help('ggp.referee.cli.main:main')}```\n"]
+    """Return `ggp --help`, and what each command does and takes: the first lines of its own help."""
+    rows, overview = [], _help("ggp.referee.cli.main:main")
+    purposes = dict(re.findall(r"^(?:  |ggp )([\w-]+)(?: [A-Z]+)? +(\w.*)$", overview, re.MULTILINE))
     for name, value in PROJECT["entry-points"]["ggp.commands"].items():
-        parts.append(f"## `ggp {name}`\n\n```text\n{_help(value)}```\n")
+        subs: list[tuple[str, tuple[str, ...]]] = [(value, ())]
         if name == "ladder":
-            parts += [
-                f"### `ggp ladder {sub}`\n\n```text\n{_help(value)}```\n"
-                for sub, value in PROJECT["entry-points"]["ggp.ladder"].items()
-            ]
+            subs += [(there, ()) for there in PROJECT["entry-points"]["ggp.ladder"].values()]
         for sub in {"keys": keys, "openings": openings}[name].commands if name in ("keys", "openings") else ():
-            parts.append(f"### `ggp {name} {sub}`\n\n```text\n{_help(value, sub)}```\n")
-    return "\n".join(parts)
+            subs.append((value, (sub,)))
+        rows += [_synopsis(_help(there, *words), purposes.get(name, "")) for there, words in subs]
+    return (
+        f"# The command line\n\n```text\n{overview}```\n\n"
+        "`ggp COMMAND --help` lists the options of a command with their defaults.\n\n"
+        + _table(("command", "what it does"), rows)
+    )
+
+
+def _synopsis(help: str, purpose: str) -> tuple[str, str]:
+    """Return the usage and the first paragraph of a help text; `purpose` for a help text without one."""
+    usage, _, rest = help.partition("\n\n")
+    first = " ".join(rest.partition("\n\n")[0].split()) if rest.startswith("  ") and "Options:" in rest else ""
+    return f"`{' '.join(usage.removeprefix('Usage: ').split())}`", first or purpose[0].upper() + purpose[1:] + "."
 
 
 def ladder_file_page() -> str:
@@ -210,7 +222,7 @@ def ladder_file_page() -> str:
 def lobby_file_page() -> str:
     """What may be in a lobby file, table by table, and the example that `ggp serve --init` writes."""
     return "\n".join(
-        [LOBBY_FILE, *_key_tables(LOBBY_TABLES), f"## A lobby\n\n```toml\n{lobby_example('lobby.toml')}```\n"]
+        [LOBBY_FILE, *_key_tables(LOBBY_TABLES, TABLES), f"## A lobby\n\n```toml\n{lobby_example('lobby.toml')}```\n"]
     )
 
 
@@ -303,11 +315,24 @@ def _commands(who: Who) -> str:
     return _table(("command", "answer", "what it does", "needed"), cells)
 
 
-def _key_tables(tables: Mapping[str, type[Struct]]) -> Iterator[str]:
+def _key_tables(tables: Mapping[str, type[Struct]], known: Mapping[str, type[Struct]] = {}) -> Iterator[str]:
+    """Describe the keys of each table; those that the ladder's file has in the same form are only named."""
     for table, type_ in tables.items():
-        yield f"## `[{table}]`\n" if table else "## At the top of the file\n"
+        title = f"`[{table}]`" if table else "At the top of the file"
+        yield f"## {title}\n"
+        there = keys_of(known[table]) if table in known else {}
+        same = {
+            name: row
+            for name, row in keys_of(type_).items()
+            if name in there and replace(row, formats=()) == replace(there[name], formats=())
+        }
+        rows = [row for name, row in keys_of(type_).items() if name not in same]
+        if same:
+            anchor = "".join(letter for letter in title.lower().replace(" ", "-") if letter.isalnum() or letter in "-_")
+            yield f"As in [a ladder's](ladder-file.md#{anchor}): {', '.join(f'`{name}`' for name in same)}.\n"
+        if not rows:
+            continue
         head = ("key", "what may stand there", "by default", "what it says")
-        rows = keys_of(type_).values()
         formats = any(row.formats for row in rows)
         cells = [
             (f"`{row.name}`", row.domain, row.default, row.help, *([", ".join(row.formats) or "all"] * formats))
