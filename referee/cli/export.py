@@ -14,6 +14,7 @@ from ggp.referee.match.bot_spec import ENGINE, BotSpec
 from ggp.referee.match.engine import GameRefused, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
 from ggp.referee.match.record_forms import FORMS, as_form
+from ggp.referee.match.replay import Replayer
 from ggp.referee.terminal import escape_unprintable, table_lines
 from ggp.referee.tools.archive import model_answers
 from ggp.referee.tools.archive.places import open_matches
@@ -98,7 +99,7 @@ async def openspiel_state(record: Record) -> bytes:
     try:
         engine = await start_engine(OPENSPIEL)
         try:
-            await engine.replay(record, len(record.plies))
+            await Replayer(engine).go_to(record.start, record.plies, len(record.plies))
             return str(json.loads(await engine.answer("openspiel-state"))).encode()
         finally:
             await engine.peer.stop()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ggp.protocol.records import Event, MatchStarted, MovePlayed
+from ggp.protocol.records import Event, MatchStarted, MovePlayed, Record
 from ggp.protocol.standard_streams import write_stderr
 from ggp.referee.terminal import escape_unprintable, screen_columns
 
@@ -34,10 +34,7 @@ NO_ANALYSIS = BotAnalysis()
 
 def read_analysis(analysis: str) -> BotAnalysis:
     """The JSON of a ply; members of other types are left out."""
-    try:
-        said = msgspec.json.decode(analysis) if analysis else None
-    except (msgspec.DecodeError, RecursionError):
-        return NO_ANALYSIS
+    said = decode(analysis)
     if not isinstance(said, dict):
         return NO_ANALYSIS
     winrate = _number(said, "winrate")
@@ -70,17 +67,30 @@ def analysis_lines(analysis: str, width: int) -> list[str]:
 
     `win rate: 53.1 %`, `visits: 800`, `pv: D4 E5`; anything else as `key: value`.
     """
-    try:
-        said = msgspec.json.decode(analysis)
-    except (msgspec.DecodeError, RecursionError):
-        said = analysis
-    if not isinstance(said, dict):
-        return textwrap.wrap(escape_unprintable(str(said)), width)[:_MOST_LINES]
     lines = list[str]()
-    for name, value in [*said.items()][:_MOST_LINES]:
-        head, text = _in_words(name, value)
-        lines += textwrap.wrap(escape_unprintable(f"{head}: {text}"), width, subsequent_indent="  ")[:_MOST_WRAPPED]
+    for head, text in analysis_facts(analysis):
+        line = escape_unprintable(f"{head}: {text}" if head else text)
+        lines += textwrap.wrap(line, width, subsequent_indent="  " if head else "")[:_MOST_WRAPPED]
     return lines
+
+
+def analysis_facts(analysis: str) -> list[tuple[str, str]]:
+    """Return each thing that the bot said as a name and a value in words; text that is no JSON object is under ""."""
+    said = decode(analysis)
+    return facts(said) if isinstance(said, dict) else [("", analysis)] if analysis else []
+
+
+def facts(said: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the members of a JSON object of a bot or an engine in words."""
+    return [_in_words(name, value) for name, value in [*said.items()][:_MOST_LINES]]
+
+
+def decode(text: str) -> Any:
+    """Decode JSON; None for any other text."""
+    try:
+        return msgspec.json.decode(text) if text else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def _in_words(name: str, value: Any) -> tuple[str, str]:
@@ -110,6 +120,17 @@ def _plain(value: Any) -> str:
 def line_of(ply: MovePlayed) -> str:
     """`17 black D5  0.412 s`."""
     return escape_unprintable(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
+
+
+def caption(record: Record, number: int, in_words: Callable[[str], str] = str) -> str:
+    """Describe a position: `ply 17 of 47: black D4 (0.31 s, 9.2 s left)`. `in_words` translates the move."""
+    text = f"ply {number} of {len(record.plies)}"
+    if number:
+        ply = record.plies[number - 1]
+        left = "" if ply.left is None else f", {ply.left / 1000:g} s left"
+        time = f" ({ply.ms / 1000:g} s{left})" if ply.ms or left else ""
+        text += f": {ply.colour} {in_words(ply.move)}{time}"
+    return escape_unprintable(text)
 
 
 def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:

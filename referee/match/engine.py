@@ -9,12 +9,12 @@ from ggp.protocol.channel import PEER_FAULTS
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import CodedError, PeerTimeout
 from ggp.protocol.messages import Reply
-from ggp.protocol.records import Party, Record
+from ggp.protocol.records import Party
 from ggp.protocol.rules_text import Rules, read_markdown
 from ggp.referee.match.bot_spec import BotSpec, HostBusy, LaunchError
 from ggp.referee.match.outcome import BotFault, EngineFailed, illegal_move
 from ggp.referee.match.process import LAST_WORDS, NO_LIMITS, Peer, ProcessLimits, launch
-from ggp.referee.match.setting import TIMEOUTS, Timeouts, new_game
+from ggp.referee.match.setting import TIMEOUTS, Timeouts
 
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 _MAX_MOVE = 8192  # characters
@@ -130,13 +130,6 @@ class Engine:
         if not ok and text.startswith("illegal move"):
             raise illegal_move(text)
         raise EngineFailed(f"the engine answers `{line[:200]}` with `{'=' if ok else '?'} {text[:200]}`")
-
-    async def replay(self, record: Record, plies: int) -> Status:
-        """The position after so many plies of a record. Raises GameRefused, BotFault."""
-        status = await self.new_game(new_game(record.start.game, record.start.options))
-        for ply in record.plies[:plies]:
-            _, status = await self.play(ply.colour, ply.move)
-        return status
 
     async def legal_moves(self) -> list[str]:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()

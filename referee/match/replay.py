@@ -1,16 +1,50 @@
 """Replay a record on one or two engines, and find the first ply that differs."""
 
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ggp.protocol.drawing import text
 from ggp.protocol.drawing.scene import DrawingError, read_scene
-from ggp.protocol.records import Record
+from ggp.protocol.records import MatchStarted, MovePlayed, Record
 from ggp.referee.match.engine import OVER, Engine, GameRefused, Status
 from ggp.referee.match.outcome import BotFault, EngineFailed, Termination
 from ggp.referee.match.setting import new_game
 from ggp.referee.terminal import escape_unprintable
+
+
+class Replayer:
+    """Leads an engine through games: to a position by as few commands as possible."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._new_game = ""
+        self._moves: list[tuple[str, str]] = []
+        self._status: Status | None = None  # None: the position is unknown
+
+    async def go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
+        """Go to the position after `number` plies, onward from the one before if that leads there.
+
+        Raises:
+            GameRefused: The engine refuses the game.
+            BotFault: A move is illegal.
+        """
+        line, status = new_game(start.game, start.options), self._status
+        moves = [(ply.colour, ply.move) for ply in plies[:number]]
+        if status is None or line != self._new_game or self._moves != moves[: len(self._moves)]:
+            self._status, self._new_game, self._moves = None, line, []
+            status = await self._engine.new_game(line)
+        for colour, move in moves[len(self._moves) :]:
+            self._status = None
+            _, status = await self._engine.play(colour, move)
+            self._moves.append((colour, move))
+        self._status = status
+        return status
+
+    def forget(self) -> None:
+        """Forget the position: another command has changed it."""
+        self._status = None
+
 
 T = TypeVar("T")
 RECORD, ENGINE, OTHER = "record", "engine", "other"
@@ -185,7 +219,8 @@ def _compare_scores(scores: list[str]) -> None:
 async def _board_before(record: Record, number: int | None, engine: Engine) -> str:
     """The position before this ply on our engine (None: the last one), "" if it cannot be drawn."""
     try:
-        await engine.replay(record, len(record.plies) if number is None else max(0, number - 1))
+        before = len(record.plies) if number is None else max(0, number - 1)
+        await Replayer(engine).go_to(record.start, record.plies, before)
         scene = await engine.scene()
         return text.draw(read_scene(scene)) if scene else ""
     except (EngineFailed, GameRefused, BotFault, DrawingError):

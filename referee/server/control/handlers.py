@@ -45,6 +45,7 @@ from ggp.referee.match.outcome import BotFault, EngineFailed
 from ggp.referee.match.pool import resume_series
 from ggp.referee.match.process import NO_LIMITS
 from ggp.referee.match.record_file import RecorderError
+from ggp.referee.match.replay import Replayer
 from ggp.referee.match.series import PrepareError, SeriesConfig, prepare
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.packed_records import unpack
@@ -372,7 +373,7 @@ class QueryHandlers:
 async def _scene(engine: Engine, record: Record, plies: int) -> str:
     if "ggp-scene" in engine.lacks:
         raise CommandFailed("the engine lists no ggp-scene: it cannot say what to draw")
-    await engine.replay(record, plies)
+    await Replayer(engine).go_to(record.start, record.plies, plies)
     return await engine.scene()
 
 

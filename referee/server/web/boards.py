@@ -20,11 +20,9 @@ from ggp.protocol.records import MatchStarted, MovePlayed, Record
 from ggp.protocol.rules_text import Rules
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.bot_spec import BotSpec
-from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.match.engine import OVER, Engine, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
-from ggp.referee.match.replay import Deviation, verify
-from ggp.referee.match.setting import Setting
+from ggp.referee.match.replay import Deviation, Replayer, verify
 
 T = TypeVar("T")
 AHEAD = 8  # positions drawn together with the one that was asked for: the next steps are likely
@@ -157,9 +155,7 @@ class _BoardEngine:
             self._engine: Engine = run_blocking(start_engine(spec))
         except EngineFailed as error:
             raise BoardError(replace_unprintable(f"the engine does not start: {error}")) from None
-        self._new_game = ""
-        self._moves: list[tuple[str, str]] = []
-        self._status: Status | None = None
+        self._replayer = Replayer(self._engine)
 
     def views(self, start: MatchStarted, plies: Sequence[MovePlayed], numbers: range) -> list[BoardView]:
         with _as_board_error(start):
@@ -171,7 +167,7 @@ class _BoardEngine:
             return run_blocking(self._engine.why_illegal(move, status.to_play))
 
     def verify(self, record: Record) -> Deviation | None:
-        self._status = None  # the position is that of the end then
+        self._replayer.forget()
         with _as_board_error(record.start):
             found = run_blocking(verify(record, self._engine))
         if found is not None and found.failed:
@@ -198,19 +194,13 @@ class _BoardEngine:
         return BoardView(number, status, svg.draw(scene, title) if scene else "", score, tuple(legal), scene)
 
     async def _go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
-        line = Setting(start.game, start.options, {}, TimeControl(ControlKind.NONE)).new_game
-        moves = [(ply.colour, ply.move) for ply in plies[:number]]
-        status = self._status
-        if status is None or line != self._new_game or self._moves != moves[: len(self._moves)]:
-            self._status, self._new_game, self._moves = None, line, []
-            if start.game not in await self._engine.games():
-                raise GameRefused(f"it knows no {start.game}: the operator can name an engine that does with --engine")
-            status = await self._engine.new_game(line)
-        for colour, move in moves[len(self._moves) :]:
-            _, status = await self._engine.play(colour, move)
-            self._moves.append((colour, move))
-        self._status = status
-        return status
+        try:
+            return await self._replayer.go_to(start, plies, number)
+        except GameRefused:
+            if start.game in await self._engine.games():
+                raise
+            how = "the operator can name an engine that does with --engine"
+            raise GameRefused(f"it knows no {start.game}: {how}") from None
 
 
 @contextlib.contextmanager

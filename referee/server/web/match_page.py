@@ -4,7 +4,6 @@ Text from outside is cleaned and cut here, because it reaches scripts as well as
 """
 
 import contextlib
-import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Record, gtp_script
 from ggp.referee.ladder.queries import diagnostics
 from ggp.referee.ladder.views import game_json
+from ggp.referee.match.analysis import analysis_facts, caption, decode, facts, read_analysis
 from ggp.referee.match.engine import Status
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, number_of
 from ggp.referee.server.web.boards import BoardError, BoardPool, BoardView, cell_finder, with_overlays
@@ -210,15 +210,6 @@ class SeatLine:
     stderr: str
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What a bot said of its move. `rate`: its own chance to win, 0 to 1; `line`: the moves it expects next."""
-
-    rate: float | None
-    line: tuple[str, ...]
-    facts: Facts
-
-
 @dataclass(frozen=True)
 class MatchPage:
     """See the module. `winner` and `culprit` are names; `end` is None of a match that is not over."""
@@ -241,7 +232,7 @@ class MatchPage:
     @cached_property
     def rates(self) -> list[tuple[int, int, float]]:
         """(ply, seat of the bot that says so, the chance of seat 1 to win) wherever a bot said it."""
-        found = ((ply, read_analysis(ply).rate) for ply in self.plies if ply.analysis)
+        found = ((ply, read_analysis(ply.analysis).winrate) for ply in self.plies if ply.analysis)
         return [(ply.ply, ply.seat, rate if ply.seat == 1 else 1 - rate) for ply, rate in found if rate is not None]
 
 
@@ -266,17 +257,18 @@ def _seat(record: Record, number: int) -> SeatLine:
 
 def position(record: Record, ply: int, view: BoardView | None, problem: str = "") -> dict[str, Any]:
     """A position as the page shows it, in plain values; `view` None: there is no picture, and `problem` says why."""
-    said = read_analysis(record.plies[ply - 1]) if ply else Analysis(None, (), [])
+    move, analysis = (record.plies[ply - 1].move, record.plies[ply - 1].analysis) if ply else ("", "")
+    line = expected_line(move, analysis)
     status = view.status if view else Status("", "black", 1, ply)
     legal = view.legal if view else ()
     return {
         "ply": ply,
-        "caption": caption(record, ply),
-        "words": in_words(record.plies[ply - 1].move) if ply else "",
-        "svg": with_overlays(view.svg, view.cells, legal, said.line, status.to_play) if view else "",
+        "caption": _caption(record, ply),
+        "words": in_words(move) if ply else "",
+        "svg": with_overlays(view.svg, view.cells, legal, line, status.to_play) if view else "",
         "legal": [replace_unprintable(move) for move in legal],
         "score": score_table(view.score) if view else [],
-        "analysis": said.facts,
+        "analysis": _cleaned(analysis_facts(analysis)),
         "colours": colours(record, ply, status.to_play, status.seat),
         "to_play": status.seat,
         "left": [_left(record, seat, ply) for seat in (1, 2)],
@@ -290,13 +282,9 @@ def _left(record: Record, seat: int, number: int) -> str:
     return "" if left is None else f"{left / 1000:.2f} s"
 
 
-def caption(record: Record, number: int) -> str:
-    """`ply 17 of 47: black D4 (0.31 s, 9.2 s left)`; of the last one the result, too."""
-    text = f"ply {number} of {len(record.plies)}"
-    if number:
-        ply = record.plies[number - 1]
-        left = "" if ply.left is None else f", {ply.left / 1000:.1f} s left"
-        text += f": {ply.colour} {in_words(ply.move)} ({ply.ms / 1000:.2f} s{left})"
+def _caption(record: Record, number: int) -> str:
+    """The caption of a position; of the last one the result, too."""
+    text = caption(record, number, in_words)
     if record.end is not None and number == len(record.plies):
         text += f"; {record.end.result or 'void'}, {record.end.termination.replace('_', ' ')}"
     return replace_unprintable(text)
@@ -310,43 +298,22 @@ def colours(record: Record, number: int, to_play: str, seat: int) -> tuple[str, 
     return ("white", "black") if first == "white" else ("black", "white")
 
 
-def read_analysis(ply: MovePlayed) -> Analysis:
-    """Whatever a bot sent; it may be no JSON."""
-    said = _read(ply.analysis)
-    if not isinstance(said, dict):
-        return Analysis(None, (), [("", replace_unprintable(ply.analysis)[:CUT])] if ply.analysis else [])
-    rate, line = said.get("winrate"), said.get("pv")
-    chance = float(rate) if isinstance(rate, int | float) and 0 <= rate <= 1 else None
-    moves = [str(move) for move in line[:100]] if isinstance(line, list) else []
-    moves = moves[1:] if moves[:1] == [ply.move] else []
-    return Analysis(chance, tuple(moves), _facts(said))
+def expected_line(move: str, analysis: str) -> tuple[str, ...]:
+    """Return the moves that a bot expects after its own."""
+    pv = read_analysis(analysis).pv
+    return pv[1:] if pv[:1] == (move,) else ()
 
 
 def score_table(score: str) -> list[tuple[str, str, str]]:
     """Of a score as the engine's `ggp-score` says it: what it is made of, black's part and white's."""
-    said = _read(score)
+    said = decode(score)
     sides = [said.get(colour) if isinstance(said, dict) else None for colour in ("black", "white")]
-    black, white = (dict(_facts(side)) if isinstance(side, dict) else {} for side in sides)
+    known = [side if isinstance(side, dict) else {} for side in sides]
+    black, white = (
+        dict(_cleaned(facts({name: part for name, part in side.items() if part is not None}))) for side in known
+    )
     return [(name, black.get(name, ""), white.get(name, "")) for name in {**black, **white}][:_LINES]
 
 
-def _facts(said: dict[str, Any]) -> Facts:
-    """As far as they can be said in a line: numbers, words, lists of these."""
-    lines: Facts = []
-    for name, value in list(said.items())[:_LINES]:
-        words = value if isinstance(value, list) else [value]
-        if value is not None and all(isinstance(word, str | int | float) for word in words[:100]):
-            lines.append(
-                (
-                    replace_unprintable(name.replace("_", " "))[:CUT],
-                    replace_unprintable(" ".join(map(str, words[:100])))[:CUT],
-                )
-            )
-    return lines
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text or "null")
-    except (ValueError, RecursionError):
-        return None
+def _cleaned(said: Facts) -> Facts:
+    return [(replace_unprintable(name)[:CUT], replace_unprintable(text)[:CUT]) for name, text in said]

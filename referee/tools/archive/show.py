@@ -11,12 +11,12 @@ import click
 
 from ggp.protocol.drawing import svg, text
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene
-from ggp.protocol.records import MatchStarted, MovePlayed, Record
-from ggp.referee.match.analysis import analysis_lines, list_moves
+from ggp.protocol.records import MatchStarted, Record
+from ggp.referee.match.analysis import analysis_lines, caption, list_moves
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import OVER, GameRefused, Status, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
-from ggp.referee.match.setting import new_game
+from ggp.referee.match.replay import Replayer
 from ggp.referee.terminal import draw_scene, escape_unprintable, shows_colour
 from ggp.referee.tools.archive.places import how_to_name_engine, recorded_engine
 
@@ -44,11 +44,9 @@ async def positions_of(record: Record, wanted: Sequence[int], word: str | None) 
             if word is None and _agrees(start):
                 return await positions_of(record, wanted, recorded_engine(start))
             raise GameRefused(f"it knows no {start.game}; {how_to_name_engine(start)}")
-        status = await engine.new_game(new_game(start.game, start.options))
-        for number in range(max(wanted) + 1):
-            if number:
-                ply = record.plies[number - 1]
-                _, status = await engine.play(ply.colour, ply.move)
+        replayer = Replayer(engine)
+        for number in range(max(wanted) + 1):  # one by one, so that an illegal ply is named
+            status = await replayer.go_to(start, record.plies, number)
             if number in chosen:
                 drawn = await engine.scene()
                 found[number] = ShownPosition(number, drawn, read_scene(drawn) if drawn else None, status)
@@ -80,7 +78,7 @@ def lines_of(record: Record, positions: list[ShownPosition], width: int) -> Iter
     for position in positions:
         if len(positions) > 1:
             yield ""
-        yield _ply(record, position.number)
+        yield caption(record, position.number)
         if position.number and (lines := analysis_lines(record.plies[position.number - 1].analysis, width - 2)):
             yield from ("analysis:", *(f"  {line}" for line in lines))
         if len(positions) == 1:
@@ -98,7 +96,7 @@ def picture_of(record: Record, position: ShownPosition) -> str:
     """Draw the position as SVG. Raises ClickException, DrawingError."""
     if position.scene is None:
         raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
-    title = "; ".join([*_about(record, position), _ply(record, position.number), _result(record)])
+    title = "; ".join([*_about(record, position), caption(record, position.number), _result(record)])
     return svg.draw(position.scene, title=title)
 
 
@@ -116,18 +114,6 @@ def _about(record: Record, position: ShownPosition) -> Iterator[str]:
     yield escape_unprintable(f"{start.match}: {' - '.join(players)}")
     if confined := [f"{bot.name} {bot.sandbox}" for bot in start.bots if bot.sandbox]:
         yield escape_unprintable(f"sandbox: {' - '.join(confined)}")
-
-
-def _ply(record: Record, number: int) -> str:
-    ply = record.plies[number - 1] if number else None
-    return escape_unprintable(
-        f"ply {number} of {len(record.plies)}" + (f": {ply.colour} {ply.move}{_time(ply)}" if ply else "")
-    )
-
-
-def _time(ply: MovePlayed) -> str:
-    left = "" if ply.left is None else f", {ply.left / 1000:g} s left"
-    return f" ({ply.ms / 1000:g} s{left})" if ply.ms or left else ""
 
 
 def _result(record: Record) -> str:

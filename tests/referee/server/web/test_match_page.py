@@ -5,9 +5,9 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from ggp.protocol.records import MovePlayed, Record
+from ggp.protocol.records import Record
 from ggp.referee.server.web.boards import cell_finder, with_overlays
-from ggp.referee.server.web.match_page import colours, match_page, position, read_analysis, score_table
+from ggp.referee.server.web.match_page import colours, expected_line, match_page, position, score_table
 from ggp.referee.server.web.pages import in_words
 from ggp.referee.server.web.site import Delay
 from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START
@@ -33,13 +33,11 @@ def test_a_move_is_said_as_what_it_is(move: str, words: str) -> None:
     assert in_words(move) == words
 
 
-def said(analysis: str, move: str = "D4") -> MovePlayed:
-    return replace(PLIES[0], move=move, analysis=analysis)
-
-
-def test_an_analysis_has_a_chance_and_the_line_after_the_move() -> None:
-    found = read_analysis(said('{"winrate": 0.25, "pv": ["D4", "E5", "F6"], "visits": 7}'))
-    assert (found.rate, found.line) == (0.25, ("E5", "F6")) and ("visits", "7") in found.facts
+def test_an_analysis_has_facts_and_the_line_after_the_move() -> None:
+    analysis = '{"winrate": 0.25, "pv": ["D4", "E5", "F6"], "visits": 7}'
+    assert expected_line("D4", analysis) == ("E5", "F6") and expected_line("A1", analysis) == ()
+    record = Record(START, (replace(PLIES[0], analysis=analysis),), None)
+    assert position(record, 1, None)["analysis"] == [("win rate", "25.0 %"), ("pv", "D4 E5 F6"), ("visits", "7")]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +53,9 @@ def test_an_analysis_has_a_chance_and_the_line_after_the_move() -> None:
     ],
 )
 def test_an_analysis_that_is_none_says_no_chance(text: str) -> None:
-    found = read_analysis(said(text))
-    assert (found.rate, found.line) == (None, ())
+    record = Record(START, (replace(PLIES[0], analysis=text),), None)
+    assert match_page(record).rates == [] and expected_line(PLIES[0].move, text) == ()
+    assert len(position(record, 1, None)["analysis"]) <= 2
 
 
 def test_chances_are_those_of_seat_1() -> None:
