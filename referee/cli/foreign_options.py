@@ -28,7 +28,7 @@ _OTHER_WORDS = {
     "randomseed": "write --seed N",
     "autosaveinterval": "every match is on the disk when it ends: write --record FILE",
     "epdout": "write --record FILE; `ggp export` turns it into other forms",
-    "livepgnout": "write --record FILE; `ggp watch FILE` shows matches while they are played",
+    "livepgnout": "write --record FILE; `ggp console --match FILE` follows a match while it is played",
     "site": "a record has the names of its bots and its time only",
     "noswap": "the bots exchange the seats in every pair",
     "reverse": "the bots exchange the seats in every pair",

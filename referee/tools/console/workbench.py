@@ -55,11 +55,6 @@ class Workbench:
             self._at = tree.root
             self._see_match()
 
-    @classmethod
-    def of_match(cls, record: Record, ask: Ask, again: Callable[[], Record | None] = lambda: None) -> "Workbench":
-        """A workbench whose tree begins with a match."""
-        return cls(ask, GameTree(record.start.game, record.start.options), record, again)
-
     @property
     def tree(self) -> GameTree:
         """The tree at hand. Raises OwnFailed if there is none yet."""

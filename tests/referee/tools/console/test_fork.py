@@ -24,10 +24,9 @@ from ggp.referee.tools.console.dialogue import read_bots
 from ggp.referee.tools.console.prompt import arrange
 from ggp.referee.tools.console.replay import MatchCaption, caption
 from ggp.referee.tools.console.tree import GameTree
-from ggp.referee.tools.console.workbench import Workbench
 from tests.referee.tools.console.test_replay import MATCHES, ReplaySession
 from tests.support.cli import PYTHON, Ggp, end_all, wait_until
-from tests.support.memory_console import memory_console
+from tests.support.memory_console import bench_of, memory_console
 from tests.support.terminal import Terminal
 
 SLOW = """import time
@@ -255,7 +254,7 @@ def test_clocks_and_colours_of_a_place() -> None:
     ]
     unlimited = tuple(msgspec.structs.replace(ply, left=None) for ply in match.plies)
     record = Record(msgspec.structs.replace(start, control="none"), unlimited, match.end)
-    bench = Workbench.of_match(record, ReplaySession().ask)
+    bench = bench_of(record, ReplaySession().ask)
     over = MatchCaption(bench, record).lines(Reply(True, "1 black A1"), Reply(True, "what"), None)
     assert over == ("black one", "white two", "ply 1 of 6: black A1  0.007 s")
     odd = Record(msgspec.structs.replace(start, control="soon"), (), None)

@@ -18,9 +18,8 @@ from ggp.referee.match.record_file import RecordWriter, SideFile
 from ggp.referee.tools.archive.places import is_ladder, open_match
 from ggp.referee.tools.console import replay as travel
 from ggp.referee.tools.console.own_commands import OwnFailed
-from ggp.referee.tools.console.workbench import Workbench
 from tests.support.codes import raises
-from tests.support.memory_console import memory_console, typed
+from tests.support.memory_console import bench_of, memory_console, typed
 
 
 class ReplaySession:
@@ -87,7 +86,7 @@ MATCHES = [
 @pytest.mark.parametrize("lacks", [(), ("ggp-undo",), ("ggp-undo", "ggp-history", "ggp-scene")], ids=str)
 def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> None:
     session, whole = ReplaySession(*lacks), ReplaySession()
-    cursor, count = Workbench.of_match(match, session.ask), len(match.plies)
+    cursor, count = bench_of(match, session.ask), len(match.plies)
     expected = []
     for number in range(count + 1):
         ply = match.plies[number - 1]
@@ -109,7 +108,7 @@ def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> No
 
 def test_an_engine_with_undo_does_not_replay() -> None:
     session = ReplaySession()
-    cursor = Workbench.of_match(MATCHES[0], session.ask)
+    cursor = bench_of(MATCHES[0], session.ask)
     cursor.goto(6)
     session.asked.clear()
     cursor.back(1)
@@ -120,7 +119,7 @@ def test_an_engine_with_undo_does_not_replay() -> None:
 
 def test_tried_moves_are_a_variation() -> None:
     session = ReplaySession()
-    cursor = Workbench.of_match(MATCHES[0], session.ask)
+    cursor = bench_of(MATCHES[0], session.ask)
     cursor.goto(2)
     session.ask("ggp-play black C1")
     session.ask("ggp-play white C2")
@@ -139,7 +138,7 @@ def test_tried_moves_are_a_variation() -> None:
 @pytest.mark.parametrize("line", ["ggp-new go size=3", "ggp-new yugo size=5", "clear_board"])
 def test_another_game_on_the_engine(line: str) -> None:
     session = ReplaySession()
-    cursor = Workbench.of_match(MATCHES[0], session.ask)
+    cursor = bench_of(MATCHES[0], session.ask)
     if line.startswith("ggp-new go"):  # before the cursor began, too
         session.ask(line)
         assert cursor.where() is None
@@ -155,7 +154,7 @@ def test_another_game_on_the_engine(line: str) -> None:
 
 def test_a_restarted_engine() -> None:
     session = ReplaySession()
-    cursor = Workbench.of_match(MATCHES[0], session.ask)
+    cursor = bench_of(MATCHES[0], session.ask)
     cursor.goto(3)
     session.restart()
     assert cursor.where() is None
@@ -167,18 +166,18 @@ def test_an_engine_that_refuses_the_record() -> None:
     match = record("go size=3", "A1 B2")
     other = Record(match.start, (match.plies[0],) * 2, None)
     with raises(OwnFailed, "ply-refused") as refused:
-        Workbench.of_match(other, session.ask).goto(2)
+        bench_of(other, session.ask).goto(2)
     assert "ply 2, white A1" in str(refused.value)
     with raises(OwnFailed, "engine-refused"):
-        Workbench.of_match(other, ReplaySession("ggp-new").ask).goto(1)
+        bench_of(other, ReplaySession("ggp-new").ask).goto(1)
     with raises(OwnFailed, "engine-failed"):
-        Workbench.of_match(other, lambda line: Reply(True, "what")).goto(1)
+        bench_of(other, lambda line: Reply(True, "what")).goto(1)
 
 
 @pytest.mark.parametrize("lacks", [(), ("ggp-legal",), ("ggp-legal", "ggp-undo")], ids=str)
 def test_why(lacks: tuple[str, ...]) -> None:
     session = ReplaySession(*lacks)
-    cursor = Workbench.of_match(MATCHES[0], session.ask)
+    cursor = bench_of(MATCHES[0], session.ask)
     cursor.goto(2)
     assert "occupied" in cursor.why("A1") and cursor.why("C1") == ""
     assert [node.move for node in cursor.here().path] == ["A1", "B2"] and cursor.tree.variations == []
@@ -286,7 +285,7 @@ def test_a_match_that_grows_is_read_again() -> None:
     whole = MATCHES[0]
     half = Record(whole.start, whole.plies[:2], None)
     read = [half, Record(whole.start, whole.plies[:4], None), whole, record("yugo size=3", "C3 A1"), None]
-    cursor = Workbench.of_match(half, ReplaySession().ask, lambda: read.pop(0))
+    cursor = bench_of(half, ReplaySession().ask, lambda: read.pop(0))
     assert [cursor.last for _ in range(5)] == [2, 4, 6, 6, 6] and cursor.record == whole
 
 
@@ -309,7 +308,7 @@ def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: p
 
     source, shown, session = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
     monkeypatch.setattr("ggp.referee.tools.console.replay.time.sleep", sleep)
-    bench = Workbench.of_match(source.record, session.ask, source.again)
+    bench = bench_of(source.record, session.ask, source.again)
     said = travel.follow(bench, source, lambda: None, shown.append)
     return [said, *shown]
 
