@@ -85,7 +85,7 @@ def translate(argv: list[str]) -> list[str]:  # noqa: C901 - one case for each k
         elif word == "-engine" or (name == "engine" and left and _SETTING.match(left[0])):
             bots.add(_take(left, _SETTING))
         elif word == "-wait" and left and left[0].isdigit():
-            words += ["--wait", f"{int(left.pop(0)[:9]) / 1000:g}"]
+            words += ["--bot", f"*,wait={int(left.pop(0)[:9]) / 1000:g}"]
         elif name == "openings" and left and left[0].startswith("file="):
             words += ["--openings", _opening_words(_take(left, _BOOK))]
         elif name == "rounds" and left:

@@ -6,12 +6,12 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -36,10 +36,10 @@ from ggp.referee.match.bot_spec import (
     read_game,
     with_version,
 )
-from ggp.referee.match.clock import FORMS, TimeControl
+from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.judge import JUDGE, check_reports
 from ggp.referee.match.openings import BookChoice, BookError, OpeningBook, file_data, read_choice
-from ggp.referee.match.options import NumberRange, sandbox_option
+from ggp.referee.match.options import sandbox_option
 from ggp.referee.match.outcome import CannotStart
 from ggp.referee.match.pool import PATIENCE as HOST_PATIENCE
 from ggp.referee.match.pool import SeriesReport, resume_series, run_series
@@ -64,31 +64,15 @@ from ggp.referee.terminal import LiveLine, can_redraw, escape_unprintable
 _DEATHS = 3  # times in a row that workers may die without a match in between
 _MOST_BOTS = 100
 _MOST_PLIES = 1000  # of an opening
-EPILOGUE = f"""\b
-GAME is a name the engine knows, with options: yugo,size=7,komi=0
-BOT  is a built-in with options (random, greedy:playouts=50), a command line in
-     quotes ("gnugo --mode gtp"), tcp://host:port of a bot that listens, or
-     `human`: you, at this terminal or from a pipe; NAME= before it names it.
---time is one of
-     {FORMS.replace(", 600", "," + chr(10) + "     600")}
-More than two bots play each other, --games of each two.
-A human plays one match, without a clock, unless --games and --time are given.
-The end of input resigns, Ctrl-C drops the match; :help at the prompt says more.
---from FILE[#MATCH][@PLY] begins at a position of a recorded match; GAME is its
-game, with the record's options.
---sprt elo0=0 elo1=5 stops as soon as the test decides; alpha=, beta= and model=
-(normalized, logistic, bayes) may follow. --sprt gate, simplify or big are
-presets: ggp sprt --help.
-
-\b
-The words of cutechess and fastchess are understood: --each tc=10+0.1, --tc,
---concurrency, --rounds, --repeat, --recover, --ratinginterval; for the others
-an error names ours.
-
-\b
-The exit status is 0; 1 if games were void or a bot was suspended; 2 for a
-usage error; 130 after Ctrl-C, 143 after SIGTERM. Matches that
-were finished are then kept, and the same command with the same --record goes on.
+EPILOGUE = """\b
+GAME  a name that the engine knows, with options: yugo,size=7,komi=0
+BOT   random, greedy:playouts=50, a command line ("gnugo --mode gtp"), tcp://host:port, or `human`:
+      you, at this terminal; NAME= before it names it
+TIME  10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+25/300 (main+moves/seconds),
+      600+5x30 (main+periods x seconds), 1/move or none
+cutechess and fastchess options are accepted. The same command with the same --record resumes.
+The exit status is 0; 1 if games were void or a bot was suspended; 2 for a usage error; 130 after
+Ctrl-C, 143 after SIGTERM.
 """
 
 
@@ -107,66 +91,79 @@ class _MatchCommand(click.Command):
 @click.command(cls=_MatchCommand, epilog=EPILOGUE, context_settings=HELP)
 @click.argument("game")
 @click.argument("bots", metavar="BOT BOT…", nargs=-1, required=True)
-@click.option("--games", type=click.IntRange(1, 10_000_000), help="Matches of each two bots.  [default: 10]")
-@click.option("--time", "control", help="Time control of each side.  [default: 10+0.1]")
+@click.option(
+    "--games", type=click.IntRange(1, 10_000_000), metavar="N", help="Matches of each two bots.  [default: 10]"
+)
+@click.option("--time", "control", metavar="TIME", help="Time control of each side.  [default: 10+0.1]")
 @click.option(
     "--max-plies",
     type=click.IntRange(1, 10**7),
-    help="Longer ones are scored as they stand, or void without a score.  [default: 20 times the cells]",
+    metavar="N",
+    help="End longer matches.  [default: 20 times the cells]",
 )
-@click.option("--margin", type=click.IntRange(0, 60_000), default=50, show_default=True, help="ms of overrun forgiven.")
-@click.option("--seed", type=int, default=1, show_default=True, help="What openings are drawn by.")
+@click.option(
+    "--margin",
+    type=click.IntRange(0, 60_000),
+    default=50,
+    show_default=True,
+    metavar="MS",
+    help="Milliseconds a bot may exceed its time.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Random seed for openings.")
 @click.option(
     "--openings",
     "opening_words",
     metavar="N|FILE",
     default="0",
-    help="N random plies first, the same for a pair; or the openings of FILE[,order=random][,start=N][,plies=N].",
+    help="N random plies, or FILE[,order=random][,start=N][,plies=N].",
 )
 @click.option("--from", "place", metavar="PLACE", help="Begin at a position of a record: FILE[#MATCH][@PLY].")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]")
-@click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default).")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Matches at a time.  [default: one per core]")
+@click.option("--pin/--no-pin", default=True, help="Keep the processes of a match on one core.  [default: pin]")
 @click.option("--restart", is_flag=True, help="Start the bots again for each match.")
-@click.option("--wait", type=NumberRange(0, 3600), metavar="SECONDS", help="How long bots wait between matches.")
 @click.option(
     "--bot",
     "bot_words",
     multiple=True,
     metavar="NAME,KEY=VALUE,…",
-    help="Settings of one bot, or of * for all: time, nodes, playouts, cwd, environment.NAME, nice, ponder, …",
+    help="Settings of one bot, or of * for all: time, nodes, wait, nice, …",
 )
-@click.option("--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of a process.")
-@sandbox_option("each bot, and a foreign engine,")
+@click.option(
+    "--memory", type=click.IntRange(0, 1 << 30), default=0, metavar="MIB", help="Address space of each process."
+)
+@sandbox_option("bots and engine")
 @click.option(
     "--cores",
     "share",
     type=click.Choice(get_args(Cores)),
     default=APART,
     show_default=True,
-    help="Whether two strict bots run on different cores; then half as many matches are played at a time.",
+    help="Cores of two strict bots: different or the same.",
 )
-@click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds: start, command, new, agreement, …")
+@click.option("--budget", multiple=True, metavar="NAME=SECONDS", help="Seconds for start, command, new, agreement, …")
 @click.option("--engine", metavar="COMMAND|URL", help="A foreign engine: a command line, or tcp://host:port.")
-@click.option("--record", type=click.Path(path_type=Path), help="Append the matches to this file; go on where it ends.")
 @click.option(
-    "--mix", is_flag=True, help="Count games of an earlier version of a bot's program in the record as its own."
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Append the matches to FILE; resume where it ends.",
 )
+@click.option("--mix", is_flag=True, help="Count recorded games of an earlier version of a bot as its own.")
 @click.option("--gauntlet", metavar="NAME", help="Only this bot plays the others.")
 @click.option("--sprt", "tested", metavar="TEST", help="Stop when this test decides: elo0=0 elo1=5, or gate.")
-@click.option("--resign", metavar="RULE", help="End a match that both bots call lost: winrate=0.02 plies=6 after=20.")
-@click.option("--draw", metavar="RULE", help="End a match that both bots call even: winrate=0.02 plies=10 after=60.")
-@click.option("--adjudicator", metavar="BOT", help="Who says what --resign and --draw are about, in place of the bots.")
-@click.option("--interval", type=click.IntRange(1), metavar="N", help="Say how it stands after every N games.")
-@click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="No progress, no table.")
+@click.option("--resign", metavar="RULE", help="End a lost match: winrate=0.02 plies=6 after=20.")
+@click.option("--draw", metavar="RULE", help="End an even match: winrate=0.02 plies=10 after=60.")
+@click.option("--adjudicator", metavar="BOT", help="Bot that judges --resign and --draw instead of the players.")
+@click.option("--interval", type=click.IntRange(1), metavar="N", help="Print the score every N games.")
+@click.option("--json", "as_object", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", is_flag=True, help="Show no progress and no table.")
 @click.option(
     "--verbose",
     metavar="[=WHAT]",
     is_flag=False,
     flag_value=PLIES,
     default="",
-    help="Show on stderr, as it happens: plies (without =WHAT), one line each; NAME: the dialogue of that bot, or of "
-    "the engine, and what it writes to stderr; or all.",
+    help="Show plies, or the dialogue of NAME, of the engine or of all.",
 )
 @click.option(
     "--log-stderr",
@@ -178,121 +175,154 @@ class _MatchCommand(click.Command):
     "--log",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep every line to and from bots and engines, with its time; ggp tap --show reads it.",
+    help="Keep all lines of bots and engines for ggp tap --show.",
 )
-def match(
-    game: str,
-    bots: tuple[str, ...],
-    games: int | None,
-    control: str | None,
-    max_plies: int | None,
-    margin: int,
-    seed: int,
-    opening_words: str,
-    place: str | None,
-    jobs: int | None,
-    pin: bool,
-    restart: bool,
-    wait: float | None,
-    bot_words: tuple[str, ...],
-    memory: int,
-    sandbox: Level,
-    share: Cores,
-    budget: tuple[str, ...],
-    engine: str | None,
-    record: Path | None,
-    mix: bool,
-    gauntlet: str | None,
-    tested: str | None,
-    resign: str | None,
-    draw: str | None,
-    adjudicator: str | None,
-    interval: int | None,
-    as_object: bool,
-    quiet: bool,
-    verbose: str,
-    log_stderr: Path | None,
-    log: Path | None,
-) -> int:
-    """Play a series of matches of GAME between two BOTs, or of every two of more; two of them exchange the seats.
+def match(**options: Any) -> int:
+    """Play a series of matches of GAME between two BOTs, or of every two of more.
 
-    Each match is judged by the rules engine, on its clock, and recorded whole.
+    Two bots exchange the seats. The rules engine judges each match on its clock; it is recorded whole.
     """
-    (name, options), position = read_game(game), tuple[str, ...]()
-    if place is not None:
-        options, position = _read_position(place, name, options)
-    openings, book = _read_openings(opening_words, name, options)
-    named = distinct(*(read_bot(bot, human=True) for bot in bots))
-    confined = Sandbox(sandbox, private=(str(record.absolute()),) if record else (), cores=share)
-    if bot_words or wait is not None:
-        named = _with_settings(named, bot_words, wait, confined)
-    named = tuple(map(with_version, named))
-    for bot in named:
-        check_level((bot.sandbox or confined).level if bot.argv else NONE, bot.name)
-    _check_shown(verbose, named, adjudicator)
-    pairings = _pairings(named, gauntlet)
+    return play(MatchOptions(**options))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchOptions:
+    """The command line of `ggp match`, one field for each option."""
+
+    game: str
+    bots: tuple[str, ...]
+    games: int | None
+    control: str | None
+    max_plies: int | None
+    margin: int
+    seed: int
+    opening_words: str
+    place: str | None
+    jobs: int | None
+    pin: bool
+    restart: bool
+    bot_words: tuple[str, ...]
+    memory: int
+    sandbox: Level
+    share: Cores
+    budget: tuple[str, ...]
+    engine: str | None
+    record: Path | None
+    mix: bool
+    gauntlet: str | None
+    tested: str | None
+    resign: str | None
+    draw: str | None
+    adjudicator: str | None
+    interval: int | None
+    as_object: bool
+    quiet: bool
+    verbose: str
+    log_stderr: Path | None
+    log: Path | None
+
+    @property
+    def confined(self) -> Sandbox:
+        private = (str(self.record.absolute()),) if self.record else ()
+        return Sandbox(self.sandbox, private=private, cores=self.share)
+
+
+def play(options: MatchOptions) -> int:
+    """Play the series and show how they went. Returns the exit status."""
+    (name, given), position = read_game(options.game), tuple[str, ...]()
+    if options.place is not None:
+        given, position = _read_position(options.place, name, given)
+    openings, book = _read_openings(options.opening_words, name, given)
+    named = _read_bots(options)
+    pairings = _pairings(named, options.gauntlet)
     by_hand = any(is_human(bot) for pairing in pairings for bot in pairing)
-    hypotheses = read_test(tested) if tested is not None else None
-    if log is not None and log_stderr is not None and log.resolve() == log_stderr.resolve():
-        raise click.UsageError("--log and --log-stderr: name two folders")
-    if by_hand and (jobs or 1) > 1:
-        raise click.UsageError("--jobs: a human plays one match at a time")
-    if len(pairings) > 1 and (by_hand or hypotheses):
-        raise click.UsageError(f"{'human' if by_hand else '--sprt'}: name two bots, no more")
-    setup = SeriesConfig(
-        setting=Setting(name, options, {}, TimeControl.parse(control or ("none" if by_hand else "10+0.1"))),
-        engine=confined_engine(read_engine(engine), confined),
+    hypotheses = read_test(options.tested) if options.tested is not None else None
+    _check_together(options, by_hand, len(pairings), hypotheses)
+    control = TimeControl.parse(options.control or ("none" if by_hand else "10+0.1"))
+    setup = replace(
+        _series(options, named, Setting(name, given, {}, control)),
         bots=pairings[0],
-        games=games or (1 if by_hand else 10),
-        max_plies=max_plies or 0,
-        margin=margin,
-        seed=seed,
+        games=options.games or (1 if by_hand else 10),
         openings=openings,
         book=book.choice if book else None,
-        rules=_read_rules(resign, draw),
-        judge=_read_judge(adjudicator, named, resign or draw),
-        budgets=Timeouts.parse(budget),
-        restart=restart,
-        extras=ProcessLimits(
-            memory,
-            verbose,
-            make_folder("--log-stderr", log_stderr),
-            make_folder("--log", log),
-            confined,
-        ),
-        pin=pin,
-        record=str(record) if record else "",
-        referee=f"general-game-protocol {version('general-game-protocol')}",
         position=position,
     )
-    jobs = jobs or (1 if verbose or by_hand else None)
-    jobs, cores = _places(setup, named, jobs, confined)
+    jobs, cores = _places(setup, named, options.jobs or (1 if options.verbose or by_hand else None), options.confined)
     if hypotheses and setup.games % 2:
         raise click.UsageError("--sprt: --games must be even, for the test is on pairs of games")
     with adopting_orphans():  # only before there are workers, which would be taken for orphans
         setup, warnings = prepare(setup, book)
-        if bot_words:
+        if options.bot_words:
             _check_settings(named, setup.budgets)
         if setup.rules:
             _check_reports(setup, named)
-    setups = [replace(setup, bots=pairing) for pairing in pairings]
-    report, recorder = _resume(setups, hypotheses, book, warnings, mix)
-    for warning in [] if quiet else warnings:
+    report, recorder = _resume(options, [replace(setup, bots=pair) for pair in pairings], hypotheses, book, warnings)
+    for warning in [] if options.quiet else warnings:
         click.echo(f"ggp match: {warning}", err=True)
     if by_hand:
         with recorder:
-            report = _sit_down(report, recorder, as_object)
+            report = _sit_down(report, recorder, options.as_object)
     else:
         left = sum(len(run.left) for run in report.runs)
-        jobs = min(jobs, max(1, left))
-        live = can_redraw(sys.stderr) and not (quiet or verbose)
-        report = _run(report, jobs, cores, recorder, live, 0 if quiet else interval or 0, quiet)
+        report = _run(options, report, min(jobs, max(1, left)), cores, recorder)
     status = _status(report)
     if status == BAD_USAGE:
         raise WordError("; ".join(f"{who}: {reason}" for who, reason in report.suspended.items()))
-    recorded = str(record) if record and record.exists() else ""  # a series without a game leaves no file
-    _show(report, recorded, warnings, as_object, quiet)
+    _show(options, report, warnings)
     return status
+
+
+def _read_bots(options: MatchOptions) -> tuple[BotSpec, ...]:
+    """The bots with their settings and versions. Raises UsageError, WordError, ConfigError."""
+    named, confined = distinct(*(read_bot(bot, human=True) for bot in options.bots)), options.confined
+    if options.bot_words:
+        from ggp.referee.ladder.bot_settings import read_words  # most series need none of these
+
+        named = read_words(options.bot_words, named, confined)
+    named = tuple(map(with_version, named))
+    for bot in named:
+        check_level((bot.sandbox or confined).level if bot.argv else NONE, bot.name)
+    _check_shown(options.verbose, named, options.adjudicator)
+    return named
+
+
+def _check_together(options: MatchOptions, by_hand: bool, pairings: int, hypotheses: Hypotheses | None) -> None:
+    """Raise UsageError for options that contradict each other."""
+    log, log_stderr = options.log, options.log_stderr
+    if log is not None and log_stderr is not None and log.resolve() == log_stderr.resolve():
+        raise click.UsageError("--log and --log-stderr: name two folders")
+    if by_hand and (options.jobs or 1) > 1:
+        raise click.UsageError("--jobs: a human plays one match at a time")
+    if pairings > 1 and (by_hand or hypotheses):
+        raise click.UsageError(f"{'human' if by_hand else '--sprt'}: name two bots, no more")
+
+
+def _series(options: MatchOptions, named: tuple[BotSpec, ...], setting: Setting) -> SeriesConfig:
+    """What the options say of every series; `play` adds the bots, the games and the openings."""
+    return SeriesConfig(
+        setting=setting,
+        engine=confined_engine(read_engine(options.engine), options.confined),
+        bots=(named[0], named[1]),
+        games=1,
+        max_plies=options.max_plies or 0,
+        margin=options.margin,
+        seed=options.seed,
+        openings=0,
+        rules=_read_rules(options.resign, options.draw),
+        judge=_read_judge(options.adjudicator, named, options.resign or options.draw),
+        budgets=Timeouts.parse(options.budget),
+        restart=options.restart,
+        extras=ProcessLimits(
+            options.memory,
+            options.verbose,
+            make_folder("--log-stderr", options.log_stderr),
+            make_folder("--log", options.log),
+            options.confined,
+        ),
+        pin=options.pin,
+        record=str(options.record) if options.record else "",
+        referee=f"general-game-protocol {version('general-game-protocol')}",
+    )
 
 
 def _check_shown(what: str, bots: Sequence[BotSpec], adjudicator: str | None) -> None:
@@ -315,16 +345,6 @@ def _pairings(named: Sequence[BotSpec], gauntlet: str | None) -> list[tuple[BotS
     if one is None:
         raise click.UsageError(f"--gauntlet {gauntlet}: the bots are {', '.join(bot.name for bot in named)}")
     return [pairing for pairing in combinations(named, 2) if one in pairing]  # as above: the series are the same
-
-
-def _with_settings(
-    bots: tuple[BotSpec, ...], words: tuple[str, ...], wait: float | None, sandbox: Sandbox
-) -> tuple[BotSpec, ...]:
-    """Raises ConfigError."""
-    from ggp.referee.ladder.bot_settings import read_words  # most series need none of these
-
-    rested = bots if wait is None else tuple(replace(bot, wait=wait) for bot in bots)
-    return read_words(words, rested, sandbox) if words else rested
 
 
 def _check_settings(bots: Sequence[BotSpec], budgets: Timeouts) -> None:
@@ -490,14 +510,14 @@ def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> Seri
 
 
 def _resume(
+    options: MatchOptions,
     setups: list[SeriesConfig],
     hypotheses: Hypotheses | None,
     book: OpeningBook | None,
     warnings: list[str],
-    mix: bool,
 ) -> tuple[SeriesReport, Recorder]:
     """As resume_series, with a test if there is one; what was found in the record is added to the warnings."""
-    runs, recorder = resume_series(setups, hypotheses, mix=mix)
+    runs, recorder = resume_series(setups, hypotheses, mix=options.mix)
     record, total, left = setups[0].record, sum(setup.games for setup in setups), sum(len(run.left) for run in runs)
     if recorder.dropped:
         warnings.append(f"{record}: cut off {recorder.dropped} bytes of a match that was not finished")
@@ -509,23 +529,17 @@ def _resume(
     return SeriesReport(runs, book), recorder
 
 
-def _run(
-    report: SeriesReport,
-    jobs: int,
-    cores: int,
-    recorder: Recorder,
-    live: bool,
-    interval: int,
-    quiet: bool,
-) -> SeriesReport:
+def _run(options: MatchOptions, report: SeriesReport, jobs: int, cores: int, recorder: Recorder) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
+    live = can_redraw(sys.stderr) and not (options.quiet or options.verbose)
+    interval = 0 if options.quiet else options.interval or 0
     setups = [run.setup for run in report.runs]
     earlier = {run.setup.series: run.tally.attempts for run in report.runs}
     plies = sum(run.tally.plies for run in report.runs)
     while True:
         counted, deaths, report.deaths = report.attempts, report.deaths, 0
         with recorder, LiveLine() if live else nullcontext() as line:
-            seen = _Seen(line, interval, report, quiet)
+            seen = _Seen(line, interval, report, options.quiet)
             run_series(report, jobs, recorder, seen, cores)
         if not (report.deaths and setups[0].record) or report.over:
             return report
@@ -593,10 +607,11 @@ class _Seen:
         return f"{rate:.1f} games/s", f"{timedelta(seconds=round(left / rate)) if rate else '?'} left"
 
 
-def _show(report: SeriesReport, record: str, warnings: list[str], as_object: bool, quiet: bool) -> None:
-    if as_object:
+def _show(options: MatchOptions, report: SeriesReport, warnings: list[str]) -> None:
+    record = str(options.record) if options.record and options.record.exists() else ""  # no game leaves no file
+    if options.as_object:
         click.echo(json.dumps(as_json(report, record, warnings)))
-    elif not quiet and any(run.tally.attempts for run in report.runs):  # else there is nothing to say of games
+    elif not options.quiet and any(run.tally.attempts for run in report.runs):  # else there is nothing to say of games
         print_report(report, record)
     for who, reason in report.suspended.items():
         click.echo(f"ggp match: {who} is suspended: {reason}", err=True)

@@ -22,6 +22,6 @@ class NumberRange(click.FloatRange):
 
 def sandbox_option(who: str, bare: str | None = None) -> Callable[[_Command], _Command]:
     """`--sandbox LEVEL` of a command; `who` is confined. `bare`: the level of the option without a word."""
-    text = f"What {who} is kept from; ggp doctor says what this machine can."
     more: dict[str, Any] = {"is_flag": False, "flag_value": bare} if bare else {}
-    return click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, show_default=True, help=text, **more)
+    more |= {"metavar": "LEVEL", "help": f"Sandbox for {who}: none, default or strict."}
+    return click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, show_default=True, **more)

@@ -97,7 +97,7 @@ def test_one_bot_is_kept_where_the_others_are_started_again(tmp_path: Path) -> N
     assert len(processes(tmp_path / "a.txt")) == 1 and len(processes(tmp_path / "b.txt")) == 4
 
 
-@pytest.mark.parametrize("words", [("--wait", "0.4"), ("--bot", "a,wait=0.4"), ("-wait", "400")])
+@pytest.mark.parametrize("words", [("--bot", "a,wait=0.4"), ("-wait", "400")])
 def test_a_bot_waits_between_games(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert play(tmp_path, *words, games=3).status == 0
     found = [found for found in told(tmp_path / "a.txt") if "line" in found]
