@@ -115,11 +115,11 @@ def foreign_control(text: str) -> str:
     found = _FOREIGN.fullmatch(text)
     if found is None:
         return text
-    moves, minutes, rest, increment = found.groups()
-    main = str(60 * int(minutes or 0) + Decimal(rest))
-    if not float(main) and increment and float(increment) and not moves:
-        main = increment
-    return "".join([f"{moves}/" if moves else "", main, f"+{increment}" if increment else ""])
+    moves, minutes_said, seconds, added = found.groups()
+    main = str(60 * int(minutes_said or 0) + Decimal(seconds))
+    if not float(main) and added and float(added) and not moves:
+        main = added
+    return "".join([f"{moves}/" if moves else "", main, f"+{added}" if added else ""])
 
 
 NO_CLOCK = TimeControl(ControlKind.NONE)
