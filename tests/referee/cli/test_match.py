@@ -436,3 +436,9 @@ def test_lines_that_are_no_answers_are_counted_in_the_report(tmp_path: Path) -> 
     assert {*said} == {
         (f"seat{seat}: skipped 3 lines that are no answers, the first: thinking hard",) for seat in (1, 2)
     }
+
+
+def test_the_help_fits_on_two_screens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    ran = ggp("match", "--help")
+    assert ran.status == 0 and "--games" in ran.out and len(ran.out.splitlines()) <= 48
