@@ -27,8 +27,7 @@ LEGAL = re.compile(r"^The \d+ legal moves: (.*)$", re.MULTILINE)
 
 
 class ModelEndpoint:
-    """`asked`: the bodies of all requests so far, `keys`: their Authorization headers, `times`: when they came;
-    `seconds`: how long each took here, once its answer is on its way."""
+    """`asked`: the bodies of all requests so far, `keys`: their Authorization headers, `times`: when they came."""
 
     def __init__(self, script: Script | Iterable[Scripted]) -> None:
         if callable(script):
@@ -39,7 +38,6 @@ class ModelEndpoint:
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.times: list[float] = []
-        self.seconds: list[float] = []
         self.ending = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"endpoint": self}))
@@ -93,7 +91,6 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # headers and body are two writes
 
     def do_POST(self) -> None:
-        self._began = time.perf_counter()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         said = self.endpoint.answer(body, self.headers.get("Authorization", ""))
         if isinstance(said, Fault):
@@ -107,7 +104,6 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in (*headers, ("Content-Length", str(len(data)))):
             self.send_header(name, value)
         self.end_headers()
-        self.endpoint.seconds.append(time.perf_counter() - self._began)
         self.wfile.write(data)
 
     def _fail(self, fault: Fault) -> None:

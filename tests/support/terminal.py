@@ -94,13 +94,6 @@ class Terminal:
             assert left > 0 and self._read(left), f"no {text!r} came after {self.text[self._expected :][:500]!r}"
         self._expected = at + len(text)
 
-    def answer_to(self, key: str) -> float:
-        """Seconds from a key to the first that the program writes."""
-        began = time.perf_counter()
-        self.type(key)
-        assert self._read(60), "nothing came"
-        return time.perf_counter() - began
-
     def settle(self, seconds: float = 0.3) -> list[str]:
         """The rows once nothing has come for so long."""
         while self._read(seconds):
