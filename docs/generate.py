@@ -21,9 +21,9 @@ from ggp.engines.game import Game
 from ggp.protocol.commands import Who, commands_of, level
 from ggp.protocol.conformance import RULES, Check, Demand, catalogue
 from ggp.referee.cli.keys import keys
+from ggp.referee.cli.ladder_init import example
 from ggp.referee.cli.openings import openings
 from ggp.referee.ladder.config import TABLES
-from ggp.referee.ladder.example import example
 from ggp.referee.ladder.store.schema import metadata
 from ggp.referee.ladder.toml_file import keys_of
 from ggp.referee.server.lobby.config import LOBBY_TABLES

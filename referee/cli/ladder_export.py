@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import click
 
+from ggp.referee.cli.ladder_games import filter_options
 from ggp.referee.command_line import HELP, opened
 from ggp.referee.ladder import source
 from ggp.referee.ladder.export import exported
 from ggp.referee.ladder.queries import GameFilter, read_game
 from ggp.referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
-from ggp.referee.ladder.views import filter_options
 from ggp.referee.match.record_forms import as_form
 from ggp.referee.terminal import on_terminal, progress_bar
 

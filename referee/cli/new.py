@@ -15,9 +15,9 @@ from typing import NamedTuple
 import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ggp.referee.cli.ladder_init import GAME, change_of, example, ladder_with
 from ggp.referee.command_line import HELP, run_command
 from ggp.referee.ladder.config import ladder_of
-from ggp.referee.ladder.example import GAME, change_of, example, ladder_with
 from ggp.referee.ladder.session import prepare_pools
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.match.bot_spec import read_game

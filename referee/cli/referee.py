@@ -249,10 +249,16 @@ def _as_json(progress: Progress) -> dict[str, Any]:
         "seconds": round(progress.seconds, 3),
         "pools": {
             pool: [
-                {"name": line.label, "elo": line.elo, "se": line.se or None, "games": line.games, "share": line.share}
-                for line in lines
+                {
+                    "name": place.seat.label,
+                    "elo": place.row.elo,
+                    "se": place.row.se or None,
+                    "games": place.score.games,
+                    "share": place.score.share,
+                }
+                for place in places
             ]
-            for pool, lines in progress.standings.items()
+            for pool, places in progress.standings.items()
         },
         "zero": progress.zeros,
         "terminations": dict(progress.terminations),

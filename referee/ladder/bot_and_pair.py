@@ -1,75 +1,33 @@
-"""`ggp ladder bot NAME` and `ggp ladder pair A B`: a bot in detail, and all matches between two bots."""
+"""A bot in detail, and all matches between two bots, as values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
 import msgspec
 
-from ggp.protocol.printed import json_text
 from ggp.protocol.records import MatchStarted
-from ggp.referee.command_line import HELP
-from ggp.referee.ladder import source
 from ggp.referee.ladder.queries import (
     BotSummary,
     PoolSummary,
     RecentGames,
     SequentialTrial,
-    format_of,
-    plain,
     read_trial,
     recent_games,
-    state_of,
-    title_of,
     when,
 )
 from ggp.referee.ladder.sequential import played_pair
-from ggp.referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, seat_of, split
-from ggp.referee.ladder.standings import BotScore, Rater, rate_pool, score_of
+from ggp.referee.ladder.source import ViewError, seat_of
+from ggp.referee.ladder.standings import BotScore, Rater, plain, rate_pool, score_of
 from ggp.referee.ladder.store.model import GAMES, TESTED, Format, GameRow, PoolEntry, PoolRow
-from ggp.referee.ladder.views import add_game, game_sheet, say_pools, show_each
-from ggp.referee.ratings.scale import MEANS, effect_lines, half
 from ggp.referee.ratings.sequential import ObservedPairs
-from ggp.referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect, judge
-from ggp.referee.terminal import TextTable, escape_unprintable, say, show
+from ggp.referee.ratings.sprt import Hypotheses, effect, judge
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
     from ggp.referee.ratings.ratings import Difference
-
-_SPARE = (("made from",), ("score",), ("games",))  # of the versions, where there is little room
 Fault = tuple[GameRow, list[str]] | None
-
-
-@click.command("bot", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("NAME [LADDER]")
-@source.pool_option
-@click.option("--games", type=click.IntRange(1), default=100_000, show_default=True, help="Newest games to look at.")
-@source.json_option
-def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bool) -> int:
-    """Show a bot: versions, ratings, opponents, terminations, faults, use of time. NAME@VERSION: an earlier version.
-
-    Ratings, seats and opponents are of all games; the rest is of the newest.
-    """
-    ladder, (name,) = split(words, 1, 1)
-    with open_ladder(ladder) as store:
-        pools = [PoolSummary(store, pool) for pool in chosen_pools(store.pools(), pool_name)]
-        check_bots([seat for pool in pools for seat in pool.standings.seats], name)
-        found = read_bot(pools, name, games)
-    if as_object:
-        say(json_text(bot_json(pools, found, name)))
-        return 0
-    _show_versions(pools, name)
-    for one in found:
-        say("")
-        _show_bot(one, games)
-    return 0
-
-
-run_bot = partial(source.run_view, bot)  # argv -> the exit status
 
 
 class BotDetails(NamedTuple):
@@ -101,7 +59,7 @@ def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
         "pool": pool.pool.name,
         "label": seat.label,
         "version": seat.version,
-        "parent": _parent(pool, seat) or None,
+        "parent": parent_label(pool, seat) or None,
         "anchor": seat.anchor,
         "active": seat.active,
         "suspended": seat.suspended,
@@ -111,7 +69,7 @@ def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
     }
 
 
-def _parent(pool: PoolSummary, seat: PoolEntry) -> str:
+def parent_label(pool: PoolSummary, seat: PoolEntry) -> str:
     return pool.seats[seat.parent].label if seat.parent in pool.seats else ""
 
 
@@ -135,14 +93,14 @@ def _bot_json(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fa
         "looked_at": recent.games,
         "terminations": dict(recent.ends),
         "faults": dict(recent.faults),
-        "last_fault": {"key": fault[0].key, "text": _fault_lines(fault)} if fault else None,
+        "last_fault": {"key": fault[0].key, "text": fault_lines(fault)} if fault else None,
         "ms_per_ply": recent.ms_per_ply,
         "clock_share": recent.clock_share,
         "settings": recent.own,
     }
 
 
-def _fault_lines(fault: Fault) -> list[str]:
+def fault_lines(fault: Fault) -> list[str]:
     if fault is None:
         return []
     row, left = fault
@@ -150,64 +108,7 @@ def _fault_lines(fault: Fault) -> list[str]:
     return [f"last fault    {row.key}, {when(row.ended)}: {row.termination}{detail}", *(f"  {line}" for line in left)]
 
 
-def _show_versions(pools: list[PoolSummary], name: str) -> None:
-    heads = ("pool", "version", "made from", "Elo", "±", "games", "score", "state")
-    sheet = TextTable(heads, frozenset({"pool", "version", "made from", "state"}), spare=_SPARE)
-    for pool in pools:
-        for seat in reversed(pool.standings.versions(name)):
-            place = pool.rated.get(seat.id)
-            rating = (f"{place.row.elo:z.1f}", half(place.row.se)) if place else ("", "")
-            score = place.score if place else BotScore()
-            share = f"{score.share:.1%}" if score.games else ""
-            sheet.add(pool.pool.name, exact(seat), _parent(pool, seat), *rating, score.games, share, state_of(seat))
-    show(sheet, name.partition("@")[0])
-    for pool in pools:
-        if pool.standings.fit is not None and pool.standings.versions(name):
-            prefix = f"{pool.pool.name}: " if len(pools) > 1 else ""
-            say(escape_unprintable(prefix + pool.standings.zero(here=False)))
-
-
-def _show_bot(found: BotDetails, most: int) -> None:
-    pool, bot, recent, fault = found
-    total = bot.score
-    say(escape_unprintable(f"{bot.seat.label} in {title_of(pool.pool)}"))
-    if not recent.games:
-        say("no game was finished yet")
-        return
-    lines = [
-        f"score         {_score(total)}, rank {bot.rank or '-'}",
-        f"in seat 1     {_score(bot.first)}",
-        f"in seat 2     {_score(bot.second)}",
-        f"as black      +{recent.black.wins} -{recent.black.losses} (decided games)",
-        f"as white      +{recent.white.wins} -{recent.white.losses}",
-        f"forfeits      {total.forfeits} lost by faults, {total.gifts} won by those of others; {total.void} void",
-        f"ended by      {', '.join(f'{what} {count}' for what, count in recent.ends.most_common())}",
-    ]
-    if recent.faults:
-        lines.append(f"faults        {', '.join(f'{what} {count}' for what, count in recent.faults.most_common())}")
-    if recent.ms_per_ply is not None:
-        share = f", {recent.clock_share:.1%} of its clock" if recent.clock_share is not None else ""
-        lines.append(f"time          about {recent.ms_per_ply:.2f} ms a ply{share}")
-    if recent.own:
-        lines.append(f"its own       {recent.own}")
-    say(*map(escape_unprintable, lines + _fault_lines(fault)))
-    if recent.games == most:
-        say(f"colours, ends and time are of the newest {most} games: --games looks at more")
-    heads = ("opponent", "points", "games", "score", "+", "=", "-", "forfeits")
-    sheet = TextTable(heads, frozenset({"opponent"}), spare=(("+", "=", "-"), ("forfeits",), ("points",)))
-    for other, (first, second) in bot.opponents.items():
-        score = first + second
-        cells = (f"{score.points:g}", score.games, f"{score.share:.1%}" if score.games else "")
-        sheet.add(pool.seats[other].label, *cells, score.wins, score.ties, score.losses, score.forfeits)
-    show(sheet)
-
-
-def _score(score: BotScore) -> str:
-    share = f", {score.share:.1%}" if score.games else ""
-    return f"{score.points:g}/{score.games} (+{score.wins} ={score.ties} -{score.losses}){share}"
-
-
-# -- `ggp ladder pair A B`: all matches between two bots, judged by pairs of games.
+# -- all matches between two bots, judged by pairs of games.
 
 
 LISTED = 5  # games of a pair
@@ -277,71 +178,12 @@ def read_duel(
     fit = store.fit(pool.id)
     model = fit.model if fit else "davidson"
     last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LISTED))
-    ratings = rate(store, pool.id, seats, model) if pool.games else None
+    ratings = rate(store, pool.id, seats, model, 0) if pool.games else None
     names = ratings.counts.names if ratings else ()
     both = str(a.id), str(b.id)
     known = ratings is not None and all(name in names for name in both) and ratings.comparable(*both)
     rated = ratings.difference(*both) if ratings and known else None
     return Duel(pool, a, b, first, second, tuple(penta), tuple(observed), rated, model, tests, last)
-
-
-@click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("A B [LADDER]")
-@source.pool_option
-@click.option("--elo0", type=float, help="H0: A is this much better than B.")
-@click.option("--elo1", type=float, help="H1: A is this much better than B.")
-@click.option("--model", type=click.Choice(MODELS), help="What Elo means in these.  [default: normalized]")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of H1 where H0 is true.")
-@click.option("--beta", type=float, default=0.05, show_default=True, help="Risk of H0 where H1 is true.")
-@source.json_option
-def pair(
-    words: tuple[str, ...],
-    pool_name: str | None,
-    elo0: float | None,
-    elo1: float | None,
-    model: Model | None,
-    alpha: float,
-    beta: float,
-    as_object: bool,
-) -> int:
-    """Show what A did against B: score, pairs of games, Elo, LOS, their ratings, and how their test stands.
-
-    The log-likelihood ratio is that of the ladder's test if its file says that it is one of A and B, or of --elo0
-    and --elo1. The latter is of a test of fixed length: to stop by it let the ladder's format `test` do it.
-    """
-    hypotheses = _hypotheses(elo0, elo1, model, alpha, beta)
-    ladder, (one, other) = split(words, 2, 2)
-    tested = hypotheses or format_of(ladder)
-    with open_ladder(ladder) as store:
-        pools = chosen_pools(store.pools(), pool_name)
-        check_bots([seat for pool in pools for seat in store.seats(pool.id)], one, other)
-        found = [duel for pool in pools if (duel := read_duel(store, pool, one, other, tested))]
-    if not found:
-        raise ViewError(f"{one} and {other} are in no pool together")
-    if as_object:
-        say_pools({duel.pool.name: pair_json(duel) for duel in found})
-    else:
-        show_each(found, _show_pair)
-    return 0
-
-
-run_pair = partial(source.run_view, pair)
-
-
-def _hypotheses(
-    elo0: float | None, elo1: float | None, model: Model | None, alpha: float, beta: float
-) -> Hypotheses | None:
-    """Those that were named."""
-    try:
-        if elo0 is None and elo1 is None:
-            if model is not None:
-                raise click.UsageError("--model goes with --elo0 and --elo1")
-            return None
-        if elo0 is None or elo1 is None:
-            raise click.UsageError("--elo0 and --elo1 go together")
-        return Hypotheses(elo0, elo1, alpha, beta, model or "normalized")
-    except SprtError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def pair_json(duel: Duel) -> dict[str, Any]:
@@ -372,51 +214,6 @@ def pair_json(duel: Duel) -> dict[str, Any]:
         "rating_difference": duel.rated and {"elo": duel.rated.elo, "se": duel.rated.se, "los": duel.rated.los},
         "last": [plain(row) for row in duel.last],
     }
-
-
-def _show_pair(duel: Duel) -> None:
-    score, name, other = duel.score, duel.one.label, duel.other.label
-    say(escape_unprintable(title_of(duel.pool)))
-    if not score.games:
-        say(escape_unprintable(f"{name} and {other} have no game that counts"))
-        return
-    second = score.games - duel.first.games
-    lines = [
-        f"{name} {score.points:g} - {score.games - score.points:g} {other}   "
-        f"+{score.wins} ={score.ties} -{score.losses}, {score.share:.1%} of {score.games} games",
-        f"in seat 1    {duel.first.points:g}/{duel.first.games}",
-        f"in seat 2    {score.points - duel.first.points:g}/{second}",
-        f"forfeits     {score.forfeits} of {name}, {score.gifts} of {other}; {score.void} void",
-        "pairs        " + ", ".join(f"{mean} {count}" for mean, count in zip(MEANS, duel.penta, strict=True)),
-    ]
-    say(*map(escape_unprintable, [*lines, *_judgement(duel)]))
-    sheet = game_sheet()
-    for row in duel.last:
-        add_game(sheet, row)
-    show(sheet, "last games")
-
-
-def _judgement(duel: Duel) -> list[str]:
-    found = effect(duel.observed)
-    lines = effect_lines(found, 1, 13)
-    lines[:1] = [f"{line}, logistic, by pairs" if found.enough else line for line in lines[:1]]
-    if repeated := sum(duel.penta) - sum(duel.observed):
-        lines.append(
-            f"{'repeats':13}{repeated} of {sum(duel.penta)} pairs repeat others and do not count in Elo and LLR"
-        )
-    if duel.rated is not None:
-        lines.append(
-            f"ratings      {duel.one.label} is {duel.rated.elo:+z.1f} ± {half(duel.rated.se) or '0'} Elo from "
-            f"{duel.other.label}, LOS {duel.rated.los:.1%}, by all games of the pool (model {duel.model})"
-        )
-    for test in duel.tests:
-        judged, tested = test.verdict, test.hypotheses
-        later = f"; {test.later} later pairs are not counted" if test.later else ""
-        lines.append(
-            f"LLR          {judged.llr:z.2f} within {judged.lower:.2f} and {judged.upper:.2f}: {judged.state} "
-            f"(is {test.new.label} better? {tested.model} Elo {tested.elo0:g} against {tested.elo1:g}{later})"
-        )
-    return lines
 
 
 class Meeting(NamedTuple):

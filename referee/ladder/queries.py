@@ -3,10 +3,11 @@
 Each function takes an open Store and plain arguments. Terminal, JSON, control and HTML print what it returns.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -21,16 +22,12 @@ from ggp.referee.ladder.source import Trouble, ViewError, check_bots, chosen_poo
 from ggp.referee.ladder.standings import (
     BotScore,
     RankedPlace,
-    RatedLater,
     Rater,
     entered,
-    held,
-    is_current,
-    make_fit,
     places,
     rate_pool,
+    read_standings,
     score_of,
-    zero_of,
 )
 from ggp.referee.ladder.store.model import (
     EITHER_WAY,
@@ -42,11 +39,12 @@ from ggp.referee.ladder.store.model import (
     PoolEntry,
     PoolRow,
     StoredFit,
+    StoreEvent,
     Totals,
 )
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import ControlKind, TimeControl
-from ggp.referee.ratings.scale import expected_share, zero
+from ggp.referee.ratings.scale import expected_share
 from ggp.referee.ratings.sprt import Hypotheses, Verdict
 from ggp.referee.terminal import escape_unprintable
 
@@ -55,132 +53,6 @@ if TYPE_CHECKING:
 
 
 Point = TypeVar("Point")
-TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
-
-
-# -- standings --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Standings:
-    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
-
-    pool: PoolRow
-    seats: list[PoolEntry]
-    fit: StoredFit | None
-    places: list[RankedPlace]
-    repeated: int = 0  # games that repeat others and do not count in ratings
-
-    @property
-    def labels(self) -> dict[int, str]:
-        """Of all versions, by id."""
-        return {seat.id: seat.label for seat in self.seats}
-
-    def versions(self, name: str) -> list[PoolEntry]:
-        """All of the bot NAME or NAME@VERSION, oldest first."""
-        return [seat for seat in self.seats if seat.name == name.partition("@")[0]]
-
-    def zero(self, here: bool = True) -> str:
-        """What zero is, and what ± is of; not `here`: the standings are somewhere else. "" without ratings."""
-        return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
-
-    @property
-    def repeats(self) -> str:
-        """One line about games that repeat others, "" if there are none."""
-        said = f"{self.repeated} of {self.pool.games} games repeat others and do not count in the ratings"
-        return f"{said}: these bots do not randomise; write openings = 4 into [pool]" if self.repeated else ""
-
-
-def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: Rater = rate_pool) -> Standings:
-    """From the stored fit where it is current or `rate` has none that is newer, else from a new one, which is not
-    stored. RatedLater if there is neither.
-
-    With `everyone` zero is the mean of all versions that ever were, and all have places.
-    """
-    seats, fit = store.seats(pool.id), store.fit(pool.id)
-    scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
-    games = sum(score.games for score in scored.values()) // 2
-    if not games:
-        return Standings(pool, seats, None, [])
-    everyone = everyone or not any(map(entered, seats))
-    if fit is None or not is_current(fit, seats, scored, everyone):
-        model = fit.model if fit else "davidson"
-        try:
-            ratings = rate(store, pool.id, seats, model, fit.games if fit else 0)
-            fit = make_fit(ratings, pool.id, games, seats, everyone) if ratings else None
-        except RatedLater:
-            if fit is None:
-                raise
-    repeated = sum(sum(counts) for _, _, *counts in store.repeats(pool.id))
-    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [], repeated)
-
-
-def title_of(pool: PoolRow) -> str:
-    """`NAME: yugo size=5, time 10+0.1`."""
-    options = "".join(f" {name}={value}" for name, value in pool.options.items())
-    openings = f", {pool.openings} random plies first" if pool.openings else ""
-    return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
-
-
-def pools_json(objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """That of the only pool, or of all by their names."""
-    return next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}
-
-
-def standings_json(found: Standings) -> dict[str, Any]:
-    """As `ggp rate --json`, and what a ladder knows besides."""
-    fit, labels = found.fit, found.labels
-    misfits = [
-        {**plain(pair), "first": labels[pair.first], "second": labels[pair.second], "games": int(pair.games)}
-        for pair in (fit.misfits if fit else ())
-    ]
-    return {
-        "ratings": [_place_json(place, fit.group(place.seat.id) if fit else 0) for place in found.places],
-        "advantage": fit and fit.advantage,
-        "model": fit and fit.model,
-        "advantage_se": fit and fit.advantage_se,
-        "tie": fit and fit.tie,
-        "anchors": [labels[version] for version in fit.anchors] if fit else [],
-        "zero": zero(held(found.seats, fit)) if fit else None,
-        "deviance": fit and fit.deviance,
-        "degrees_of_freedom": fit and fit.freedom,
-        "misfits": misfits,
-        "games": found.pool.games,
-        "repeated": found.repeated,
-        "game": found.pool.game,
-        "options": found.pool.options,
-        "time": found.pool.control,
-    }
-
-
-def _place_json(place: RankedPlace, group: int) -> dict[str, Any]:
-    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
-
-    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
-    """
-    row, score, seat = place.row, place.score, place.seat
-    return {
-        "name": seat.label,
-        "elo": row.elo,
-        "se": row.se or None,
-        "games": score.games,
-        "score": score.points,
-        "next": None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los},
-        **{name: value for name, value in plain(score).items() if name != "void"},
-        "bot": seat.name,
-        "version": seat.version,
-        "active": seat.active,
-        "suspended": seat.suspended,
-        "note": place.note,
-        "group": group,
-    }
-
-
-def plain(value: object) -> dict[str, Any]:
-    """A value's fields for JSON, without the store's own number."""
-    fields: dict[str, Any] = msgspec.to_builtins(value)
-    fields.pop("id", None)
-    return fields
 
 
 # -- crosstable -------------------------------------------------------------------------------------------------------
@@ -225,6 +97,25 @@ def cross_scores(
             if not seats:
                 cells[there] = cells.get(there, BotScore()) + score_of(met, 2)
     return cells
+
+
+COLUMNS = ("pool", "first", "second", "games", "points", "wins", "ties", "losses", "forfeits", "gifts", "void")
+
+
+def crosstable_lines(table: Crosstable) -> list[list[object]]:
+    """COLUMNS of every pair."""
+    return [
+        [
+            *(table.pool.name, first.label, second.label, score.games, score.points),
+            *(score.wins, score.ties, score.losses, score.forfeits, score.gifts, score.void),
+        ]
+        for first, second, score in table.pairs
+    ]
+
+
+def crosstable_json(table: Crosstable) -> dict[str, Any]:
+    cells = [dict(zip(COLUMNS[1:], line[1:], strict=True)) for line in crosstable_lines(table)]
+    return {"bots": [bot.label for bot in table.bots], "seats": table.seats, "cells": cells}
 
 
 # -- games ------------------------------------------------------------------------------------------------------------
@@ -318,6 +209,47 @@ def used(record: Record) -> tuple[int, int]:
     """ms of seat 1 and seat 2."""
     first, second = (sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2))
     return first, second
+
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def since_when(option: str, text: str | None) -> datetime | None:
+    """A moment, or how long ago it was. UsageError says how to write it."""
+    if text is None:
+        return None
+    try:
+        if text[-1:] in _UNITS:
+            return datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: float(text[:-1])})
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.UsageError(f"{option} {text!r}: write 2026-11-30, 2026-11-30T18:00, 45m, 6h, 3d or 2w") from None
+
+
+_OF_A_POOL = re.compile(r"(.*?) in ([\w.-]+)((?:: .*)?)", re.DOTALL)
+
+
+def told_once(found: Iterable[StoreEvent]) -> list[tuple[str, str, str]]:
+    """Return time, kind and text of each event; what happened to a bot in several pools at once is one of them."""
+    pools: dict[tuple[str, str, str, str], list[str]] = {}
+    for event in found:
+        of = _OF_A_POOL.fullmatch(event.text) if event.kind in ("joined", "left", "replaced") else None
+        bot, pool, more = of.groups() if of else (event.text, "", "")
+        pools.setdefault((event.at, event.kind, bot, more), []).append(pool)
+    return [
+        (at, kind, f"{bot} in {', '.join(names)}{more}" if any(names) else bot)
+        for (at, kind, bot, more), names in pools.items()
+    ]
+
+
+def game_json(record: Record) -> dict[str, Any]:
+    """Start and end as they stand in the record, and the time used."""
+    return {
+        "start": msgspec.to_builtins(record.start),
+        "end": msgspec.to_builtins(record.end),
+        "ms": list(used(record)),
+    }
 
 
 # -- one pool: its bots and what they did -----------------------------------------------------------------------------

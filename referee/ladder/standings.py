@@ -1,33 +1,31 @@
-"""The standings of a pool as values: games counted per version, ratings of a fit, notes of each line."""
+"""The standings of a pool, computed here and rendered as text, JSON and HTML elsewhere.
+
+`read_standings` reads the games counted per version, the ratings of a fit and the notes of each place from a store.
+"""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ggp.protocol.errors import Problem
-from ggp.referee.ladder.store.model import Drift, FitRow, MisfitRow, PairScore, PoolEntry, StoredFit
-from ggp.referee.ratings.scale import groups_line, half, zero_line
+from ggp.referee.ladder.store.model import (
+    Drift,
+    FitRow,
+    MisfitRow,
+    PairScore,
+    PoolEntry,
+    PoolRow,
+    StoredFit,
+)
+from ggp.referee.ratings.scale import groups_line, half, zero, zero_line
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
     from ggp.referee.ratings.ratings import Ratings, Standing
-
-
-@dataclass(frozen=True, slots=True)
-class StandingLine:
-    """A bot's line in the standings of a pool: `share` of points won in its `games`, Elo and its standard error.
-
-    An anchor's error is 0.
-    """
-
-    label: str
-    elo: float
-    se: float
-    games: int
-    share: float
-    note: str = ""  # "suspended: why", "anchor", ""
 
 
 WORST = 5  # misfits that a fit keeps
@@ -162,16 +160,12 @@ class RatedLater(Problem):
     code = "rated-later"
 
 
-class Rater(Protocol):
-    """Rates the versions in a pool by everything that was played there."""
+Rater = Callable[["Store", int, Sequence[PoolEntry], str, int], "Ratings | None"]
+"""Rates the versions in a pool (an id) by everything that was played there, under the model of this name.
 
-    def __call__(
-        self, store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0
-    ) -> "Ratings | None":
-        """None where nothing can be rated: fewer than two versions. RatedLater for one that does not wait.
-
-        Ratings of before may be without the last games, but not if they count fewer than `least`.
-        """
+The last argument is the least number of games: ratings of before may be without the last games, but not if they count
+fewer. None where nothing can be rated: fewer than two versions. A rater that does not wait raises RatedLater.
+"""
 
 
 def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0) -> "Ratings | None":
@@ -196,14 +190,6 @@ def places(
         RankedPlace(shown[row.id], row, scored.get(row.id, BotScore()), notes.get(row.id, ""))
         for row in fit.rows
         if row.id in shown
-    ]
-
-
-def standing_lines(seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit) -> list[StandingLine]:
-    """The standings of the bots that are entered, for the live table."""
-    return [
-        StandingLine(place.seat.label, place.row.elo, place.row.se, place.score.games, place.score.share, place.note)
-        for place in places(seats, scored, fit)
     ]
 
 
@@ -271,3 +257,128 @@ def _notes(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[int, str]:
         text = f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f} ± {half(drift.se, 0)} Elo"
         notes.setdefault(drift.twin, []).append(text)
     return {version: "; ".join(texts) for version, texts in notes.items()}
+
+
+TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
+
+    pool: PoolRow
+    seats: list[PoolEntry]
+    fit: StoredFit | None
+    places: list[RankedPlace]
+    repeated: int = 0  # games that repeat others and do not count in ratings
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """Of all versions, by id."""
+        return {seat.id: seat.label for seat in self.seats}
+
+    def versions(self, name: str) -> list[PoolEntry]:
+        """All of the bot NAME or NAME@VERSION, oldest first."""
+        return [seat for seat in self.seats if seat.name == name.partition("@")[0]]
+
+    def zero(self, here: bool = True) -> str:
+        """What zero is, and what ± is of; not `here`: the standings are somewhere else. "" without ratings."""
+        return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
+
+    @property
+    def repeats(self) -> str:
+        """One line about games that repeat others, "" if there are none."""
+        said = f"{self.repeated} of {self.pool.games} games repeat others and do not count in the ratings"
+        return f"{said}: these bots do not randomise; write openings = 4 into [pool]" if self.repeated else ""
+
+
+def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: Rater = rate_pool) -> Standings:
+    """From the stored fit where it is current or `rate` has none that is newer, else from a new one, which is not
+    stored. RatedLater if there is neither.
+
+    With `everyone` zero is the mean of all versions that ever were, and all have places.
+    """
+    seats, fit = store.seats(pool.id), store.fit(pool.id)
+    scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
+    games = sum(score.games for score in scored.values()) // 2
+    if not games:
+        return Standings(pool, seats, None, [])
+    everyone = everyone or not any(map(entered, seats))
+    if fit is None or not is_current(fit, seats, scored, everyone):
+        model = fit.model if fit else "davidson"
+        try:
+            ratings = rate(store, pool.id, seats, model, fit.games if fit else 0)
+            fit = make_fit(ratings, pool.id, games, seats, everyone) if ratings else None
+        except RatedLater:
+            if fit is None:
+                raise
+    repeated = sum(sum(counts) for _, _, *counts in store.repeats(pool.id))
+    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [], repeated)
+
+
+def title_of(pool: PoolRow) -> str:
+    """`NAME: yugo size=5, time 10+0.1`."""
+    options = "".join(f" {name}={value}" for name, value in pool.options.items())
+    openings = f", {pool.openings} random plies first" if pool.openings else ""
+    return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
+
+
+def pools_json(objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """That of the only pool, or of all by their names."""
+    return next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}
+
+
+def standings_json(found: Standings) -> dict[str, Any]:
+    """As `ggp rate --json`, and what a ladder knows besides."""
+    fit, labels = found.fit, found.labels
+    misfits = [
+        {**plain(pair), "first": labels[pair.first], "second": labels[pair.second], "games": int(pair.games)}
+        for pair in (fit.misfits if fit else ())
+    ]
+    return {
+        "ratings": [_place_json(place, fit.group(place.seat.id) if fit else 0) for place in found.places],
+        "advantage": fit and fit.advantage,
+        "model": fit and fit.model,
+        "advantage_se": fit and fit.advantage_se,
+        "tie": fit and fit.tie,
+        "anchors": [labels[version] for version in fit.anchors] if fit else [],
+        "zero": zero(held(found.seats, fit)) if fit else None,
+        "deviance": fit and fit.deviance,
+        "degrees_of_freedom": fit and fit.freedom,
+        "misfits": misfits,
+        "games": found.pool.games,
+        "repeated": found.repeated,
+        "game": found.pool.game,
+        "options": found.pool.options,
+        "time": found.pool.control,
+    }
+
+
+def _place_json(place: RankedPlace, group: int) -> dict[str, Any]:
+    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
+
+    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
+    """
+    row, score, seat = place.row, place.score, place.seat
+    return {
+        "name": seat.label,
+        "elo": row.elo,
+        "se": row.se or None,
+        "games": score.games,
+        "score": score.points,
+        "next": None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los},
+        **{name: value for name, value in plain(score).items() if name != "void"},
+        "bot": seat.name,
+        "version": seat.version,
+        "active": seat.active,
+        "suspended": seat.suspended,
+        "note": place.note,
+        "group": group,
+    }
+
+
+def plain(value: object) -> dict[str, Any]:
+    """A value's fields for JSON, without the store's own number."""
+    fields: dict[str, Any] = msgspec.to_builtins(value)
+    fields.pop("id", None)
+    return fields

@@ -9,7 +9,7 @@ from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Playing, Progress, StopConditions
 from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
 from ggp.referee.ladder.schedule import PoolSchedule
-from ggp.referee.ladder.standings import BotScore, make_fit, places, standing_lines, zero_of
+from ggp.referee.ladder.standings import BotScore, make_fit, places, zero_of
 from ggp.referee.ladder.store.model import GAMES, FinishedGame, PairResult, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.tune import state_of
@@ -189,7 +189,7 @@ class ProgressTracker:
                 continue
             except StoreError:  # the saving of games reports it
                 continue
-            self._progress.standings[contest.pool.name] = standing_lines(seats, scored, fit)
+            self._progress.standings[contest.pool.name] = places(seats, scored, fit)
             self._progress.zeros[contest.pool.name] = zero_of(seats, fit, places(seats, scored, fit))
             active = {seat.id for seat in seats if seat.active}
             self._errors[row] = [line.se for line in fit.rows if line.id in active]

@@ -25,8 +25,8 @@ from ggp.protocol.records import RecordError, gtp_script, read_records
 from ggp.protocol.responder import Responder
 from ggp.protocol.stderr_lines import StderrLines
 from ggp.protocol.transports.transcript import read_lines
+from ggp.referee.cli.ladder_init import example as ladder_example
 from ggp.referee.ladder.config import read_ladder
-from ggp.referee.ladder.example import example as ladder_example
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.match.analysis import read_analysis
 from ggp.referee.match.bot_spec import LaunchError, WordError, read_bot, read_game

@@ -9,21 +9,19 @@ from hypothesis import strategies as st
 
 from ggp.protocol.errors import AddressError
 from ggp.protocol.printed import json_text, without_password, without_passwords
-from ggp.referee.cli import export, show, verify
+from ggp.referee.cli import export, ladder_games, ladder_report, ladder_standings, show, verify
 from ggp.referee.cli import regress_report as junit
 from ggp.referee.cli.console import main as main_console
+from ggp.referee.cli.ladder_init import main as main_init
 from ggp.referee.cli.match import main as main_match
 from ggp.referee.cli.rate import run_rate as main_rate
 from ggp.referee.cli.regress import main as main_regress
 from ggp.referee.cli.serve import main as main_serve
 from ggp.referee.cli.tap import main as main_tap
-from ggp.referee.ladder import views
 from ggp.referee.ladder.dask_pool import address_of
-from ggp.referee.ladder.example import main as main_init
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.process import dialogue_sink
-from ggp.referee.server.web import report
 
 SECRET = "hunter2"
 
@@ -93,10 +91,10 @@ def test_no_command_repeats_a_password(
         (2, main_serve, [url]),
         (2, main_regress, [url, "--", "cat"]),
         (2, main_tap, ["--show", url]),
-        (1, views.run_games, [url]),
-        (1, views.run_standings, [url]),
-        (2, views.run_standings, [url, "two", "many"]),
-        (1, report.main, [url, "-o", "site"]),
+        (1, ladder_games.run_games, [url]),
+        (1, ladder_standings.run_standings, [url]),
+        (2, ladder_standings.run_standings, [url, "two", "many"]),
+        (1, ladder_report.main, [url, "-o", "site"]),
     ):
         assert main(words) == status, words
         out, err = capsys.readouterr()
@@ -107,7 +105,7 @@ def test_a_store_that_cannot_be_reached_keeps_its_password(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = "postgresql://u:hunter2@127.0.0.1:1/db?connect_timeout=1&sslpassword=hunter2"
-    for main, words in ((views.run_standings, [url]), (show.main, [f"{url}#k"])):
+    for main, words in ((ladder_standings.run_standings, [url]), (show.main, [f"{url}#k"])):
         assert main(words) in (1, 2)
         err = capsys.readouterr().err
         assert SECRET not in err and "***" in err and "cannot be reached" in err

@@ -25,7 +25,8 @@ from ggp.protocol.responder import LateHandler, Later, Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.pipe import report_on_stderr
 from ggp.protocol.transports.zmq import is_loopback
-from ggp.referee.ladder.queries import PoolSummary, read_crosstable, read_standings
+from ggp.referee.ladder.queries import PoolSummary, read_crosstable
+from ggp.referee.ladder.standings import read_standings
 from ggp.referee.ladder.store.model import Pool, PoolRow, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.bot_spec import (

@@ -22,17 +22,13 @@ from ggp.referee.ladder.queries import (
     PoolSummary,
     check_filter,
     matching,
-    plain,
-    pools_json,
     read_game,
-    standings_json,
-    title_of,
+    since_when,
 )
 from ggp.referee.ladder.source import check_bots, chosen_pools, exact, the_pool
-from ggp.referee.ladder.standings import entered
+from ggp.referee.ladder.standings import entered, plain, pools_json, standings_json, title_of
 from ggp.referee.ladder.store.model import EITHER_WAY, PAIR_POINTS, RESULTS, PoolRow
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.ladder.views import since_when
 from ggp.referee.match.outcome import Termination
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, number_of, paid
 from ggp.referee.server.web.boards import BoardError, BoardPool

@@ -17,8 +17,7 @@ from starlette.routing import Route
 
 from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Record, gtp_script
-from ggp.referee.ladder.queries import diagnostics
-from ggp.referee.ladder.views import game_json
+from ggp.referee.ladder.queries import diagnostics, game_json
 from ggp.referee.match.analysis import analysis_facts, caption, decode, facts, read_analysis
 from ggp.referee.match.engine import Status
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, number_of

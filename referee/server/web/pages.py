@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from ggp.protocol.drawing.scene import replace_unprintable, replace_unprintable_lines
 from ggp.protocol.rules_text import Rules
-from ggp.referee.ladder.queries import TIES, recent_games, state_of, title_of, when
+from ggp.referee.ladder.queries import recent_games, state_of, when
 from ggp.referee.ladder.source import exact
-from ggp.referee.ladder.standings import BotScore, misfits_badly
+from ggp.referee.ladder.standings import TIES, BotScore, misfits_badly, title_of
 from ggp.referee.ratings.scale import MEANS, after_stop, effect_lines, half, in_elo
 from ggp.referee.ratings.sprt import effect
 from ggp.referee.server.web.plots import llr_plot, mark, rate_plot, rating_plot, strips

@@ -1,8 +1,6 @@
-"""`ggp ladder report`: writes a static site from a ladder's store."""
+"""The pages of a ladder as a static site, for `ggp ladder report`."""
 
-import os
 import re
-import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -11,23 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import click
 from markupsafe import Markup
 
 from ggp.protocol.input_files import read_input
 from ggp.protocol.printed import json_text
 from ggp.protocol.records import Record
 from ggp.protocol.safe_files import replace_file
-from ggp.referee.command_line import HELP
-from ggp.referee.ladder import source
 from ggp.referee.ladder.queries import PoolSummary, diagnostics, format_of, read_game
-from ggp.referee.ladder.source import ViewError, chosen_pools, engines_of, open_ladder, read_top, split
+from ggp.referee.ladder.source import ViewError, chosen_pools, engines_of, read_top
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.server.web.boards import BoardError, BoardPool
 from ggp.referee.server.web.match_page import match_page, position
 from ggp.referee.server.web.pages import file_of, render
 from ggp.referee.server.web.site import place_of
-from ggp.referee.terminal import can_redraw, escape_unprintable, rich_console
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -36,43 +30,6 @@ if TYPE_CHECKING:
 Bar = Callable[[Sequence[str], str], Iterable[str]]  # names and what they are of -> the names, shown as they come
 EVENTS = 50  # that are listed
 INDEX = "index.html"
-
-
-def main(argv: list[str]) -> int:
-    """The exit status."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small products; more threads only wait for one another
-    try:
-        return source.run_view(report, argv)
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        click.echo(f"ggp ladder report: cannot write {error.filename or 'it'}: {error.strerror}", err=True)
-        return source.TROUBLE
-
-
-@click.command("report", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[LADDER]")
-@click.option("-o", "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to.")
-@source.pool_option
-@click.option("--matches", type=click.IntRange(0), default=0, help="A page for each of the newest N of each pool.")
-@click.option("--engine", metavar="COMMAND|URL", help="Which engine draws them, as of ggp web.")
-@click.option("--quiet", is_flag=True, help="Say nothing.")
-def report(
-    words: tuple[str, ...], output: Path, pool_name: str | None, matches: int, engine: str | None, quiet: bool
-) -> int:
-    """Write a static site of the ladder into DIR: standings, plots, crosstable, a page for each bot.
-
-    With --matches also pages of matches, which step through all positions without a server.
-
-    DIR is a new or empty folder, or that of an earlier report, which is written again. The pages need no server and
-    nothing from elsewhere: open DIR/index.html.
-    """
-    ladder, _ = split(words, 0, 0)
-    with open_ladder(ladder) as store:
-        number = write_report(store, ladder, output, pool_name, _bar(quiet), matches, engine)
-    if not quiet:
-        click.echo(escape_unprintable(f"{number} pages: {output / INDEX}"))
-    return 0
 
 
 def write_report(
@@ -144,16 +101,6 @@ def name_of(word: str) -> str:
     from ggp.referee.ladder.config import ladder_name
 
     return ladder_name(word, read_top(word))
-
-
-def _bar(quiet: bool) -> "Bar":
-    """Goes through names, with a bar on a terminal."""
-    if quiet or not can_redraw(sys.stderr):
-        return lambda names, what: names
-    from rich.progress import track
-
-    console = rich_console(stderr=True)
-    return lambda names, what: track(names, what, console=console, transient=True)
 
 
 # -- The output folder: only files of the report; each is replaced atomically, and stale ones are removed.

@@ -37,7 +37,7 @@ from ggp.protocol.safe_files import open_lock, replace_file
 from ggp.protocol.transports.lobby_dial import Dial, LeftLobby, LobbyLink, Replaced
 from ggp.referee.server.background_tasks import BackgroundTasks
 from ggp.referee.server.lobby.auth import SEAT
-from ggp.referee.server.lobby.challenge_command import ChallengeRefused, NotReached, Ordering, Values, values_of
+from ggp.referee.server.lobby.ordering import ChallengeRefused, NotReached, Ordering, Values, values_of
 
 PROGRAM = "a person in a browser"
 RESIGN = "resign"

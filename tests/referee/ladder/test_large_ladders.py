@@ -10,9 +10,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from ggp.referee.ladder.queries import PoolSummary, RecentGames, read_standings, recent_games, standings_json
+from ggp.referee.ladder.queries import PoolSummary, RecentGames, recent_games
 from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
-from ggp.referee.ladder.standings import BotScore, make_fit
+from ggp.referee.ladder.standings import BotScore, make_fit, read_standings, standings_json
 from ggp.referee.ladder.store.model import FitRow, GameRow, Pairing, PairScore, PoolEntry, StoredFit
 from ggp.referee.ratings.ratings import KeptRatings, Ratings
 from ggp.referee.server.web.pages import render

@@ -21,7 +21,8 @@ from rich.console import Console
 from ggp.protocol.standard_streams import prepare_streams
 from ggp.referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line
 from ggp.referee.ladder.progress import Playing, Progress
-from ggp.referee.ladder.standings import StandingLine
+from ggp.referee.ladder.standings import BotScore, RankedPlace
+from ggp.referee.ladder.store.model import FitRow, PoolEntry
 from ggp.referee.terminal import rich_console
 from tests.support.terminal import TerminalScreen
 
@@ -41,13 +42,19 @@ HOSTILE = (
 )
 
 
+def place(label: str, elo: float, se: float, games: int, share: float, note: str = "") -> RankedPlace:
+    """A line of the standings."""
+    score = BotScore(wins=int(games * share), losses=games - int(games * share))
+    return RankedPlace(PoolEntry(1, label, label, "1"), FitRow(1, elo, se, games, score.points), score, note)
+
+
 def many(bots: int, pools: int = 1) -> Progress:
     """A run whose every name is one of HOSTILE."""
     chance = random.Random(7)
 
-    def line(rank: int) -> StandingLine:
+    def line(rank: int) -> RankedPlace:
         note = chance.choice(["", "anchor", "suspended: \x1b[1m does not start"])
-        return StandingLine(chance.choice(HOSTILE), 900.0 - rank, 12.3 + rank, 1000 + rank, 0.5, note)
+        return place(chance.choice(HOSTILE), 900.0 - rank, 12.3 + rank, 1000 + rank, 0.5, note)
 
     names = [f"pool {number} {HOSTILE[number % len(HOSTILE)]}" for number in range(pools)]
     return Progress(
@@ -88,18 +95,18 @@ def test_what_does_not_fit_is_counted() -> None:
     assert ranks == list(range(1, len(ranks) + 1))
     assert f"… {1000 - len(ranks)} more" in text
     assert "pools not shown: 2" in drawn(many(5, 30), 80, 60)
-    assert "more" not in drawn(Progress("x", standings={"p": [StandingLine("one", 0, 1, 2, 0.5)] * 5}), 80, 24)
+    assert "more" not in drawn(Progress("x", standings={"p": [place("one", 0, 1, 2, 0.5)] * 5}), 80, 24)
 
 
 def test_every_bot_is_there_when_there_is_room() -> None:
-    lines = [StandingLine(f"bot{rank}", 100 - rank, 10.0, 4, 0.25) for rank in range(9)]
+    lines = [place(f"bot{rank}", 100 - rank, 10.0, 4, 0.25) for rank in range(9)]
     text = drawn(Progress("x", standings={"p": lines, "q": lines}), 80, 40)
     assert all(text.count(f"bot{rank}  ") == 2 for rank in range(9))
     assert "  100   20       4  25.0%" in text
 
 
 def test_a_note_and_the_longest_pair_are_shown() -> None:
-    progress = Progress("x", standings={"p": [StandingLine("one", 0, 1, 2, 0.5, "suspended: does not start")]})
+    progress = Progress("x", standings={"p": [place("one", 0, 1, 2, 0.5, "suspended: does not start")]})
     progress.playing = [Playing("p", "young", "fast", 99.0), Playing("p", "old", "slow", 9.0)]
     text = drawn(progress, 80, 30)
     assert "suspended: does not start" in text
@@ -170,8 +177,8 @@ import sys, time
 from rich.console import Console
 from ggp.referee.ladder.live import LiveTable
 from ggp.referee.ladder.progress import Progress
-from ggp.referee.ladder.standings import StandingLine
-progress = Progress("run", stored=5, target=50, standings={"pool": [StandingLine("bot", 0, 1, 2, .5)] * 30})
+from tests.referee.ladder.test_live import place
+progress = Progress("run", stored=5, target=50, standings={"pool": [place("bot", 0, 1, 2, .5)] * 30})
 with LiveTable(Console(), lambda: progress.stored) as live:  # so that each update is drawn
     for step in range(6):
         live.update(progress)
@@ -261,9 +268,9 @@ def test_messages_and_kinds_of_faults_are_said_once() -> None:
 def test_a_status_line_names_leaders_and_tests() -> None:
     progress = Progress("x", stored=4, rate=2.0, left=65.0)
     progress.standings = {
-        "one": [StandingLine("a", 12.4, 10.0, 4, 0.5)],
+        "one": [place("a", 12.4, 10.0, 4, 0.5)],
         "two": [],
-        "three": [StandingLine("b", 1, 1, 4, 0.5)],
+        "three": [place("b", 1, 1, 4, 0.5)],
     }
     progress.verdicts = {"three": "H1: better"}
     line = status_line(progress)

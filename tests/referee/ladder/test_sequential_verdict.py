@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ggp.referee.cli import ladder_games
 from ggp.referee.cli import referee as command
-from ggp.referee.ladder import views
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Hypotheses, judge
 from tests.support.ladders import write_ladder
@@ -22,7 +22,7 @@ def _run(capsys: pytest.CaptureFixture[str], file: Path) -> str:
 
 
 def _verdicts(capsys: pytest.CaptureFixture[str], file: Path) -> list[str]:
-    assert views.run_events([str(file), "--json"]) == 0
+    assert ladder_games.run_events([str(file), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["events"]
     return [event["text"] for event in told if event["kind"] == "verdict"]
 

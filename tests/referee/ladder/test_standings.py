@@ -14,7 +14,6 @@ from ggp.referee.ladder.standings import (
     misfits_badly,
     places,
     rate_pool,
-    standing_lines,
     zero_of,
 )
 from ggp.referee.ladder.store.model import PairScore, PoolEntry, StoredFit
@@ -89,14 +88,13 @@ def test_who_leaves_is_no_neighbour_any_more() -> None:
 
 def test_the_suspended_stay_in_the_standings_with_the_reason() -> None:
     seats = [SEATS[0], replace(SEATS[1], active=False, suspended="it does not start"), SEATS[2]]
-    notes = {line.label: line.note for line in standing_lines(seats, scores(MEETINGS), _fit(seats))}
+    notes = {place.seat.label: place.note for place in places(seats, scores(MEETINGS), _fit(seats))}
     assert notes == {"ann": "", "bob": "suspended: it does not start", "cat": ""}
 
 
-def test_a_line_has_the_games_and_the_share_of_points() -> None:
-    lines = standing_lines(SEATS, scores(MEETINGS), _fit())
-    ann = next(line for line in lines if line.label == "ann")
-    assert (ann.games, ann.share) == (25, 17.5 / 25)
+def test_a_place_has_the_games_and_the_share_of_points() -> None:
+    ann = next(place for place in places(SEATS, scores(MEETINGS), _fit()) if place.seat.label == "ann")
+    assert (ann.score.games, ann.score.share) == (25, 17.5 / 25)
 
 
 def test_anchors_are_what_elo_is_against() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ggp.referee.cli import ladder_standings
 from ggp.referee.cli import rate as rate_command
-from ggp.referee.ladder import queries, views
 from ggp.referee.ladder.rating import rate_seats
-from ggp.referee.ladder.standings import make_fit, places
+from ggp.referee.ladder.standings import Standings, make_fit, places, standings_json
 from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow
 from ggp.referee.ratings.scale import ELO
 from ggp.referee.server.control.control import CommandQueue
@@ -87,7 +87,7 @@ def printed_by_rate(shape: Shape, seed: int, folder: Path, capsys: Capture) -> t
     return truth, table(capsys.readouterr().out, shape)
 
 
-def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], queries.Standings]:
+def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], Standings]:
     """The same pool as a ladder has it."""
     truth, played = simulated(shape, seed)
     seats = [PoolEntry(number, name, name, f"v{number}") for number, name in enumerate(truth)]
@@ -95,15 +95,15 @@ def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], queries.Standi
         seats[bot] = replace(seats[bot], anchor=truth[f"bot{bot}"])
     meetings = [PairScore(first, second, *counts) for first, second, counts in played]
     fit = make_fit(rate_seats(meetings, seats), 1, 1, seats)
-    return truth, queries.Standings(POOL, seats, fit, places(seats, scores(meetings), fit))
+    return truth, Standings(POOL, seats, fit, places(seats, scores(meetings), fit))
 
 
 def printed_by_ladder(shape: Shape, seed: int, folder: Path, capsys: Capture) -> tuple[dict[str, float], list[Line]]:
     """What `ggp ladder standings` prints; the JSON says the same."""
     truth, found = ladder_of(shape, seed)
-    views.show_standings(found)
+    ladder_standings.show_standings(found)
     lines = table(capsys.readouterr().out, shape)
-    for (name, elo, error), row in zip(lines, queries.standings_json(found)["ratings"], strict=True):
+    for (name, elo, error), row in zip(lines, standings_json(found)["ratings"], strict=True):
         assert (row["name"], f"{round(row['elo'], 1) + 0.0:.1f}") == (name, f"{elo:.1f}")  # no -0.0
         assert row["se"] is None if error is None else f"{1.96 * row['se']:.1f}" == f"{error:.1f}"
     return truth, lines
@@ -157,9 +157,9 @@ def test_printed_intervals_of_each_shape(name: str, tmp_path: Path, capsys: Capt
 def said_zero(shape: Shape, capsys: Capture) -> tuple[str, str]:
     """The line under the table of a ladder, and the `zero` of its JSON."""
     _, found = ladder_of(shape, 5)
-    views.show_standings(found)
+    ladder_standings.show_standings(found)
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("zero is ")]
-    return line, queries.standings_json(found)["zero"]
+    return line, standings_json(found)["zero"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:
     fit = make_fit(rate_seats(meetings, seats), 1, 200, seats)
     lines = {row.id: row for row in fit.rows}
     assert lines[0].elo + lines[1].elo == pytest.approx(0, abs=1e-9) and lines[0].se < 20 < 200 < lines[2].se
-    views.show_standings(queries.Standings(POOL, seats, fit, places(seats, scores(meetings), fit)))
+    ladder_standings.show_standings(Standings(POOL, seats, fit, places(seats, scores(meetings), fit)))
     assert "the mean of these bots that have a game" in capsys.readouterr().out
 
 

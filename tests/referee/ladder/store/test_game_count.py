@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.ladder.check import run_check
+from ggp.referee.cli.ladder_check import run_check
 from ggp.referee.ladder.store.store import Store
 from tests.support.stores import ladder, match, pairings
 

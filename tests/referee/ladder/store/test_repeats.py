@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from ggp.referee.ladder import bot_and_pair, views
-from ggp.referee.ladder.queries import read_standings
+from ggp.referee.cli import ladder_bots, ladder_standings
+from ggp.referee.ladder.standings import read_standings
 from ggp.referee.ladder.store.model import FinishedGame
 from ggp.referee.ratings.repeats import Observations
 from tests.support.cli import ggp_in_process as ggp
@@ -66,7 +66,7 @@ def test_ratings_leave_repeats_out_and_say_so(tmp_path: Path, capsys: Capture) -
         assert [(row.elo, row.se) for row in found.fit.rows] == [(row.elo, row.se) for row in want.fit.rows]
         assert [place.score.games for place in found.places][:2] == [40, 40], "the score is of all games"
         assert found.repeated == 38 and want.repeated == 0
-        views.show_standings(found)
+        ladder_standings.show_standings(found)
     told = capsys.readouterr().out
     assert "38 of 40 games repeat others and do not count in the ratings" in told and "openings = 4" in told
 
@@ -76,7 +76,7 @@ def test_a_pair_of_bots_and_its_test_leave_repeats_out(tmp_path: Path, capsys: C
         play(filled, [(7, 10, 21)] * 20)
         play(filled, [(7, 21, 10)] * 3, "bob", "ann")
     file = str(tmp_path / "club.db")
-    assert bot_and_pair.run_pair(["ann", "bob", file, "--elo0", "0", "--elo1", "20"]) == 0
+    assert ladder_bots.run_pair(["ann", "bob", file, "--elo0", "0", "--elo1", "20"]) == 0
     told = capsys.readouterr().out
     assert "22 of 23 pairs repeat others and do not count" in told and "too few games for an Elo" in told
     rated = ggp("rate", file, "--json")

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from ggp.protocol.records import Record
-from ggp.referee.ladder.bot_and_pair import run_bot, run_pair
-from ggp.referee.ladder.queries import read_one, standings_json
+from ggp.referee.cli.ladder_bots import run_bot, run_pair
+from ggp.referee.cli.ladder_games import run_events, run_games
+from ggp.referee.ladder.queries import read_one
+from ggp.referee.ladder.standings import standings_json
 from ggp.referee.ladder.store import database
-from ggp.referee.ladder.views import run_events, run_games
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.packed_records import unpack
 from ggp.referee.records import live_path
@@ -108,7 +109,7 @@ def test_every_link_of_every_page_leads_to_a_page(site: Guard) -> None:
 
 
 def test_the_json_of_a_page_is_that_of_the_command(site: Guard, filled: Filled) -> None:
-    from ggp.referee.ladder.queries import read_standings
+    from ggp.referee.ladder.standings import read_standings
 
     (pool,) = filled.store.pools()
     expected = json.loads(json.dumps(standings_json(read_standings(filled.store, pool))))

@@ -10,8 +10,8 @@ import pytest
 
 from ggp.referee.ladder import standings
 from ggp.referee.ladder.bot_and_pair import pair_json, read_duel
-from ggp.referee.ladder.queries import PoolSummary, read_standings, standings_json
-from ggp.referee.ladder.standings import RatedLater
+from ggp.referee.ladder.queries import PoolSummary
+from ggp.referee.ladder.standings import RatedLater, read_standings, standings_json
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.server.web import pool_rater
 from ggp.referee.server.web.pool_rater import PoolRater

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import pytest
 
 from ggp.protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
+from ggp.referee.cli.ladder_report import main
 from ggp.referee.ladder.queries import Curve
 from ggp.referee.ladder.standings import BotScore, RankedPlace
 from ggp.referee.ladder.store.model import FinishedGame, FitRow, Pairing, PoolEntry
 from ggp.referee.packed_records import pack, unpack
 from ggp.referee.server.web.pages import file_of, render_plot
 from ggp.referee.server.web.plots import llr_plot, rating_plot, ticks
-from ggp.referee.server.web.report import main
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, match, pool, real_setup
 
 HOSTILE = ("<script>alert(1)</script>", "a&b\"'>", "[red]x[/]", "囲碁", "../../evil", "index", "CON.html", "ann")

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.lobby_dial import LobbyLink
-from ggp.referee.server.lobby.challenge_command import ChallengeRefused
+from ggp.referee.server.lobby.ordering import ChallengeRefused
 from ggp.referee.server.web import seats
 from ggp.referee.server.web.seats import KeptPlace, KeptSeat, NotNow, Seat, SeatFile, SeatPhase, Seats
 

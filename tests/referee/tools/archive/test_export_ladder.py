@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from ggp.protocol.records import read_records
-from ggp.referee.cli import ladder_export
+from ggp.referee.cli import ladder_export, ladder_standings
 from ggp.referee.cli.rate import run_rate as main_rate
 from ggp.referee.cli.verify import main as main_verify
-from ggp.referee.ladder import views
 from ggp.referee.match.record_forms import sgf
 from tests.support.chaos import chaos
 from tests.support.memory_session import MemorySession
@@ -84,7 +83,10 @@ def test_results_are_rated_as_the_ladder_rates_them(season: Filled, tmp_path: Pa
         honest.meet("cat", "dan", LOST, LOST, WON, LOST, WON, (-1, "ply_limit"))
         out = tmp_path / "results.csv"
         assert ladder_export.main([str(honest.path), "--format", "csv", "-o", str(out)]) == 0
-        rated, shown = _json(capsys, main_rate, str(out)), _json(capsys, views.run_standings, str(honest.path))
+        rated, shown = (
+            _json(capsys, main_rate, str(out)),
+            _json(capsys, ladder_standings.run_standings, str(honest.path)),
+        )
         assert (
             out.read_text(encoding="utf-8").startswith("first,second,result\n")
             and out.read_text(encoding="utf-8").count("\n") == 16

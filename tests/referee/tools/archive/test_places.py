@@ -8,13 +8,12 @@ import pytest
 from sqlalchemy import select, update
 
 from ggp.protocol.records import read_records
-from ggp.referee.cli import export, ladder_export, show, verify
+from ggp.referee.cli import export, ladder_export, ladder_report, show, verify
 from ggp.referee.cli.match import main as main_match
 from ggp.referee.ladder.store.schema import games, records
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.packed_records import pack
-from ggp.referee.server.web import report
 from ggp.referee.tools.console.tree_files import open_tree
 from tests.support.chaos import chaos
 from tests.support.stores import Filled, ladder, pool, real_setup
@@ -122,7 +121,7 @@ def test_missing_places_have_one_message(word: str, reason: str, club: Store, tm
 def test_a_report_takes_a_lobbys_file(club: Store, tmp_path: Path) -> None:
     for word, name in (("lobby.toml", "club"), ("club.toml", "club")):
         out = tmp_path / f"of-{word}"
-        assert report.main([str(tmp_path / word), "-o", str(out), "--quiet"]) == 0
+        assert ladder_report.main([str(tmp_path / word), "-o", str(out), "--quiet"]) == 0
         assert f"<title>Ladder {name}</title>" in (out / "index.html").read_text(encoding="utf-8")
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from ggp.protocol.lobby_wire import LobbyAnswer
 from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.referee.cli.challenge import main as challenge
 from ggp.referee.cli.ladder import main as ladder
 from ggp.referee.cli.verify import main as verify
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.server.lobby.auth import Admission, Author, KeyAuth
-from ggp.referee.server.lobby.challenge_command import main as challenge
 from ggp.referee.server.lobby.keys import Book, allow, change, now, read, revoke
 from ggp.referee.server.lobby.log import EventLog
 from tests.support.cli import Ggp, ggp

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.ladder import bot_and_pair, views
+from ggp.referee.cli import ladder_bots, ladder_games, ladder_standings
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ratings.sprt import Hypotheses, effect, judge
 from tests.support.chaos import chaos
@@ -43,11 +43,11 @@ def _json(capsys: Capture, main: Command, *words: str) -> Any:
 
 @pytest.mark.slow
 def test_games_are_listed_newest_first(played: Filled, capsys: Capture) -> None:
-    found = _json(capsys, views.run_games, str(played.path))["games"]
+    found = _json(capsys, ladder_games.run_games, str(played.path))["games"]
     assert [row["key"] for row in found] == [f"club-fast-{details}-{game}" for details in (2, 1, 0) for game in (2, 1)]
     assert [(row["first"], row["second"]) for row in found[:2]] == [("dan", "bob"), ("bob", "dan")]
     assert {row["termination"] for row in found[:2]} == {"illegal_move"} and found[0]["culprit"] == "dan"
-    assert views.run_games([str(played.path), "--limit", "2"]) == 0
+    assert ladder_games.run_games([str(played.path), "--limit", "2"]) == 0
     head, one, _, word = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "key" and one.split()[0] == "club-fast-2-2" and "dan: " in one
     assert word.startswith("the newest 2: --limit shows more")
@@ -73,8 +73,8 @@ def test_games_are_listed_newest_first(played: Filled, capsys: Capture) -> None:
     ],
 )
 def test_games_are_chosen(words: list[str], count: int, played: Filled, capsys: Capture) -> None:
-    assert len(_json(capsys, views.run_games, str(played.path), *words)["games"]) == count
-    assert views.run_games([str(played.path), *words]) == 0
+    assert len(_json(capsys, ladder_games.run_games, str(played.path), *words)["games"]) == count
+    assert ladder_games.run_games([str(played.path), *words]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("club-fast-")]
     assert len(lines) == count
 
@@ -82,13 +82,13 @@ def test_games_are_chosen(words: list[str], count: int, played: Filled, capsys: 
 def test_what_ended_before_is_left_out(season: Filled, capsys: Capture) -> None:
     """All matches of the season ended on 2026-11-21 at noon."""
     for since, count in (("2026-11-21T12:00", 20), ("2026-11-21T12:00:01", 0), ("2026-11-21T14:00+02:00", 20)):
-        found = _json(capsys, views.run_games, str(season.path), "--since", since, "--limit", "0")
+        found = _json(capsys, ladder_games.run_games, str(season.path), "--since", since, "--limit", "0")
         assert len(found["games"]) == count
 
 
 def test_one_match_with_what_a_fault_left_behind(played: Filled, capsys: Capture) -> None:
     key = "club-fast-2-1"
-    assert views.run_games([key, str(played.path)]) == 0
+    assert ladder_games.run_games([key, str(played.path)]) == 0
     told = capsys.readouterr().out
     for text in (
         f"match        {key}",
@@ -101,14 +101,14 @@ def test_one_match_with_what_a_fault_left_behind(played: Filled, capsys: Capture
         f"ggp verify {played.path}#{key} ",
     ):
         assert text in told, told
-    found = _json(capsys, views.run_games, str(played.path), key)
+    found = _json(capsys, ladder_games.run_games, str(played.path), key)
     assert found["start"]["match"] == key and found["end"]["culprit"] == "seat2" and len(found["ms"]) == 2
-    assert views.run_games([key, str(played.path), "--bot", "bob"]) == 2
+    assert ladder_games.run_games([key, str(played.path), "--bot", "bob"]) == 2
     assert "a KEY is one match" in capsys.readouterr().err
 
 
 def test_a_pair_is_judged_by_its_pairs(season: Filled, capsys: Capture) -> None:
-    found = _json(capsys, bot_and_pair.run_pair, "ann", "bob", str(season.path))
+    found = _json(capsys, ladder_bots.run_pair, "ann", "bob", str(season.path))
     assert (found["games"], found["points"], found["penta"]) == (6, 4.5, [0, 0, 1, 1, 1])
     for name, value in asdict(effect([0, 0, 1, 1, 1])).items():
         assert found[name] == value
@@ -122,8 +122,8 @@ def test_a_pair_is_judged_by_its_pairs(season: Filled, capsys: Capture) -> None:
 
 
 def test_a_pair_seen_from_the_other_side(season: Filled, capsys: Capture) -> None:
-    one = _json(capsys, bot_and_pair.run_pair, "ann", "bob", str(season.path))
-    other = _json(capsys, bot_and_pair.run_pair, "bob", "ann", str(season.path))
+    one = _json(capsys, ladder_bots.run_pair, "ann", "bob", str(season.path))
+    other = _json(capsys, ladder_bots.run_pair, "bob", "ann", str(season.path))
     assert other["penta"] == one["penta"][::-1] and other["points"] == one["games"] - one["points"]
     assert other["elo"] == pytest.approx(-one["elo"])
     assert other["rating_difference"]["elo"] == pytest.approx(-one["rating_difference"]["elo"], abs=1e-6)
@@ -131,21 +131,21 @@ def test_a_pair_seen_from_the_other_side(season: Filled, capsys: Capture) -> Non
 
 def test_own_hypotheses_may_be_tested(season: Filled, capsys: Capture) -> None:
     words = ("ann", "bob", str(season.path), "--elo0", "0", "--elo1", "100", "--alpha", "0.1")
-    found = _json(capsys, bot_and_pair.run_pair, *words, "--model", "logistic")
+    found = _json(capsys, ladder_bots.run_pair, *words, "--model", "logistic")
     ((name, tested),) = found["tests"].items()
     assert name == "[0, 100]" and (tested["model"], tested["alpha"], tested["beta"]) == ("logistic", 0.1, 0.05)
     expected = judge([0, 0, 1, 1, 1], Hypotheses(0, 100, 0.1, 0.05, "logistic"))
     assert (tested["llr"], tested["upper"]) == (expected.llr, expected.upper)
-    games_only = _json(capsys, bot_and_pair.run_pair, *words, "--model", "bayes")["tests"]["[0, 100]"]
+    games_only = _json(capsys, ladder_bots.run_pair, *words, "--model", "bayes")["tests"]["[0, 100]"]
     assert games_only["llr"] == judge([1, 1, 4], Hypotheses(0, 100, 0.1, 0.05, "bayes")).llr
 
 
 def test_a_pair_in_words(season: Filled, capsys: Capture) -> None:
-    assert bot_and_pair.run_pair(["dan", "bob", str(season.path)]) == 0
+    assert ladder_bots.run_pair(["dan", "bob", str(season.path)]) == 0
     told = capsys.readouterr().out
     assert "dan 0 - 1 bob   +0 =0 -1, 0.0% of 1 games" in told and "1 of dan, 0 of bob; 1 void" in told
     assert "LLR" not in told, "no pair counts: one of its games is void"
-    assert bot_and_pair.run_pair(["ann", "dan", str(season.path)]) == 0
+    assert ladder_bots.run_pair(["ann", "dan", str(season.path)]) == 0
     told = capsys.readouterr().out
     for text in ("pairs        LL 0, LD 0, DD+WL 1, WD 0, WW 1", "last games"):
         assert text in told
@@ -181,7 +181,7 @@ def two_versions(folder: Path, *results: tuple[int, tuple[tuple[int, str], tuple
 def test_standings_and_pair_agree_about_two_bots(tmp_path: Path, capsys: Capture) -> None:
     """The difference and its error, by the ratings; and by pairs, as far as models may agree."""
     file = two_versions(tmp_path, (10, (WON, LOST)), (10, (LOST, WON)), (30, (WON, WON)), (10, (LOST, LOST)))
-    assert views.run_standings([file]) == 0
+    assert ladder_standings.run_standings([file]) == 0
     _, _, best, last, zero, *_ = capsys.readouterr().out.splitlines()
     cells = best.split()
     difference, error = cells[-3:-1]
@@ -189,7 +189,7 @@ def test_standings_and_pair_agree_about_two_bots(tmp_path: Path, capsys: Capture
     assert float(difference) == pytest.approx(2 * float(cells[2]), abs=0.11)
     assert float(error) == pytest.approx(2 * float(cells[3]), abs=0.11)
     assert zero == "zero is the mean of these bots; ± is 95 %, of the difference to that mean"
-    assert bot_and_pair.run_pair(["new", "old", file]) == 0
+    assert ladder_bots.run_pair(["new", "old", file]) == 0
     told = capsys.readouterr().out
     assert f"new is +{difference} ± {error} Elo from old" in told
     by_pairs = re.search(r"Elo +(\S+) ± (\S+) \(95 %\), logistic, by pairs", told)
@@ -199,25 +199,25 @@ def test_standings_and_pair_agree_about_two_bots(tmp_path: Path, capsys: Capture
 def test_the_ratio_is_of_the_ladders_own_test(tmp_path: Path, capsys: Capture) -> None:
     """Of neither presets nor a store, which does not know the format; and it is the new version that is tested."""
     file = two_versions(tmp_path, (4, (WON, LOST)), (3, (WON, WON)))
-    found = _json(capsys, bot_and_pair.run_pair, "old", "new", file)
+    found = _json(capsys, ladder_bots.run_pair, "old", "new", file)
     ((name, tested),) = found["tests"].items()
     expected = judge([0, 0, 4, 0, 3], Hypotheses(0, 50))
     assert (name, tested["new"], tested["elo1"], tested["state"]) == ("test", "new", 50, expected.state)
     assert tested["llr"] == expected.llr > 0 > found["elo"]
-    assert bot_and_pair.run_pair(["new", "old", file]) == 0
+    assert ladder_bots.run_pair(["new", "old", file]) == 0
     told = capsys.readouterr().out
     assert told.count("LLR") == 1 and "(is new better? normalized Elo 0 against 50)" in told
-    assert bot_and_pair.run_pair(["new", "old", str(tmp_path / "club.db")]) == 0
+    assert ladder_bots.run_pair(["new", "old", str(tmp_path / "club.db")]) == 0
     assert "LLR" not in capsys.readouterr().out
 
 
 def test_a_clean_sweep_has_no_elo_in_words_and_a_bound_in_json(tmp_path: Path, capsys: Capture) -> None:
     file = two_versions(tmp_path, (20, (WON, WON)))
-    assert bot_and_pair.run_pair(["new", "old", file]) == 0
+    assert ladder_bots.run_pair(["new", "old", file]) == 0
     told = capsys.readouterr().out
     assert "Elo          too few games for an Elo\n" in told
     assert "nElo" not in told and "∞" not in told and told.count("LOS") == 1, "that of the ratings, which have a prior"
-    found = _json(capsys, bot_and_pair.run_pair, "old", "new", file)
+    found = _json(capsys, ladder_bots.run_pair, "old", "new", file)
     assert found["elo_high"] == pytest.approx(-316.6, abs=0.1)
     assert {found[key] for key in ("elo", "elo_low", "elo_error", "nelo", "nelo_error", "los")} == {None}
 
@@ -225,13 +225,13 @@ def test_a_clean_sweep_has_no_elo_in_words_and_a_bound_in_json(tmp_path: Path, c
 def test_bots_that_never_shared_a_pool(tmp_path: Path, capsys: Capture) -> None:
     bots = [entrant("ann"), entrant("cat"), entrant("bob", pools=("slow",)), entrant("dan", pools=("slow",))]
     with Filled(tmp_path, ladder(bots, [pool(), pool("slow", control="10")])) as filled:
-        assert bot_and_pair.run_pair(["ann", "bob", str(filled.path)]) == 2
+        assert ladder_bots.run_pair(["ann", "bob", str(filled.path)]) == 2
         assert "ann and bob are in no pool together" in capsys.readouterr().err
 
 
 def test_a_bot_as_it_fares(season: Filled, capsys: Capture) -> None:
     season.rate()
-    found = _json(capsys, bot_and_pair.run_bot, "dan", str(season.path))
+    found = _json(capsys, ladder_bots.run_bot, "dan", str(season.path))
     (career,) = found["pools"]
     assert career["score"]["losses"] == 4 and career["score"]["forfeits"] == 3 and career["rank"] == 3
     assert (career["seat1"]["wins"], career["seat1"]["losses"], career["seat2"]["losses"]) == (1, 1, 3)
@@ -242,12 +242,12 @@ def test_a_bot_as_it_fares(season: Filled, capsys: Capture) -> None:
     assert [(row["name"], row["wins"], row["losses"]) for row in career["opponents"]] == [("ann", 1, 3), ("bob", 0, 1)]
     assert career["ms_per_ply"] == pytest.approx(9 / 6)  # six matches of two plies: 1 ms in seat 1, 2 in seat 2
     assert career["clock_share"] == pytest.approx(9 / (6 * 1100))
-    few = _json(capsys, bot_and_pair.run_bot, "dan", str(season.path), "--games", "2")["pools"][0]
+    few = _json(capsys, ladder_bots.run_bot, "dan", str(season.path), "--games", "2")["pools"][0]
     assert few["looked_at"] == 2 and few["score"] == career["score"]
 
 
 def test_a_bot_in_words(played: Filled, capsys: Capture) -> None:
-    assert bot_and_pair.run_bot(["dan", str(played.path)]) == 0
+    assert ladder_bots.run_bot(["dan", str(played.path)]) == 0
     told = capsys.readouterr().out
     for text in ("dan@v1", "entered", "faults        illegal_move 2", "last fault    club-fast-2-2", "  dialogue:"):
         assert text in told, told
@@ -263,20 +263,23 @@ def test_a_bots_versions(tmp_path: Path, capsys: Capture) -> None:
         (id,) = filled.pools.values()
         cat = next(seat for seat in filled.store.seats(id) if seat.label == "cat")
         filled.store.suspend(cat.id, "it does not start")
-        versions = _json(capsys, bot_and_pair.run_bot, "ann", str(filled.path))["versions"]
+        versions = _json(capsys, ladder_bots.run_bot, "ann", str(filled.path))["versions"]
         assert [(row["label"], row["parent"], row["games"], row["active"]) for row in versions] == [
             ("ann@v1", None, 4, False),
             ("ann", "ann@v1", 2, True),
         ]
-        (old,) = _json(capsys, bot_and_pair.run_bot, "ann@v1", str(filled.path))["pools"]
+        (old,) = _json(capsys, ladder_bots.run_bot, "ann@v1", str(filled.path))["pools"]
         assert (old["label"], old["score"]["wins"], old["score"]["ties"]) == ("ann@v1", 1, 2)
-        (new,) = _json(capsys, bot_and_pair.run_bot, "ann", str(filled.path))["pools"]
+        (new,) = _json(capsys, ladder_bots.run_bot, "ann", str(filled.path))["pools"]
         assert (new["label"], new["score"]["wins"]) == ("ann", 2)
-        assert bot_and_pair.run_bot(["cat", str(filled.path)]) == 0
+        assert ladder_bots.run_bot(["cat", str(filled.path)]) == 0
         assert "suspended: it does not start" in capsys.readouterr().out
-        assert bot_and_pair.run_bot(["ann", str(filled.path)]) == 0
+        assert ladder_bots.run_bot(["ann", str(filled.path)]) == 0
         told = capsys.readouterr().out
         assert "withdrawn" in told and "\nzero is the mean of the bots in the standings; ± is 95 %" in told
-        shown = {row["name"]: row["elo"] for row in _json(capsys, views.run_standings, str(filled.path))["ratings"]}
+        shown = {
+            row["name"]: row["elo"]
+            for row in _json(capsys, ladder_standings.run_standings, str(filled.path))["ratings"]
+        }
         assert (new["elo"], new["rank"]) == (shown["ann"], list(shown).index("ann") + 1), "as the standings have it"
         assert (old["rank"], "ann@v1" in shown) == (None, False) and isinstance(old["elo"], float)

@@ -13,24 +13,24 @@ from typing import Any
 
 import pytest
 
-from ggp.referee.cli import ladder_export
-from ggp.referee.ladder import bot_and_pair, check, views
+from ggp.referee.cli import ladder_bots, ladder_check, ladder_export, ladder_games, ladder_standings
+from ggp.referee.cli.ladder_report import main as report
+from ggp.referee.ladder import queries
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.store.model import StoreEvent
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.server.web.report import main as report
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
 from tests.support.terminal import shown_on_terminal
 
 VIEWS: dict[str, Callable[[list[str]], int]] = {
-    "standings": views.run_standings,
-    "crosstable": views.run_crosstable,
-    "games": views.run_games,
-    "events": views.run_events,
+    "standings": ladder_standings.run_standings,
+    "crosstable": ladder_standings.run_crosstable,
+    "games": ladder_games.run_games,
+    "events": ladder_games.run_events,
     "export": ladder_export.main,
-    "pair": bot_and_pair.run_pair,
-    "bot": bot_and_pair.run_bot,
-    "readmit": check.run_readmit,
+    "pair": ladder_bots.run_pair,
+    "bot": ladder_bots.run_bot,
+    "readmit": ladder_check.run_readmit,
 }
 OF_ALL = ("standings", "crosstable", "games", "events")
 Capture = pytest.CaptureFixture[str]
@@ -49,7 +49,7 @@ def _json(capsys: Capture, main: Callable[[list[str]], int], *words: str) -> Any
 
 
 def test_standings_have_the_shape_that_was_promised(season: Filled, capsys: Capture) -> None:
-    found = _json(capsys, views.run_standings, str(season.path))
+    found = _json(capsys, ladder_standings.run_standings, str(season.path))
     assert list(found)[:3] == ["ratings", "advantage", "model"] and found["model"] == "davidson"
     for line in found["ratings"]:
         assert list(line)[:4] == ["name", "elo", "se", "games"]
@@ -75,7 +75,7 @@ def test_standings_are_those_of_the_mathematics(season: Filled, capsys: Capture)
             season.meet("cat", "dan", WON, LOST)
         ratings = rate_seats(season.store.meetings(id), seats)
         labels = {str(seat.id): seat.label for seat in seats}
-        found = _json(capsys, views.run_standings, str(season.path))
+        found = _json(capsys, ladder_standings.run_standings, str(season.path))
         assert [(line["name"], line["elo"], line["se"]) for line in found["ratings"]] == [
             (labels[line.name], pytest.approx(line.elo, abs=1e-6), pytest.approx(line.se, abs=1e-6))
             for line in ratings.standings()
@@ -91,7 +91,7 @@ def test_a_stored_fit_is_shown_as_it_is(season: Filled, capsys: Capture) -> None
     season.rate()
     (id,) = season.pools.values()
     program = (
-        "import sys; from ggp.referee.ladder.views import run_standings\n"
+        "import sys; from ggp.referee.cli.ladder_standings import run_standings\n"
         f"status = run_standings([{str(season.path)!r}, '--json'])\n"
         "assert 'numpy' not in sys.modules and 'rich' not in sys.modules; sys.exit(status)"
     )
@@ -113,7 +113,7 @@ def test_standings_of_people(season: Filled, capsys: Capture) -> None:
     (id,) = season.pools.values()
     dan = next(seat for seat in season.store.seats(id) if seat.label == "dan")
     season.store.suspend(dan.id, "it does \x1b[31mnot start")
-    assert views.run_standings([str(season.path)]) == 0
+    assert ladder_standings.run_standings([str(season.path)]) == 0
     title, head, *lines = capsys.readouterr().out.splitlines()
     assert title == "fast: yugo size=5, time 1+0.1"
     assert head.split()[:10] == ["#", "bot", "Elo", "±", "games", "score", "+", "=", "-", "forfeits"]
@@ -127,9 +127,9 @@ def test_standings_of_people(season: Filled, capsys: Capture) -> None:
 def test_withdrawn_versions_are_shown_if_asked_for(season: Filled, capsys: Capture) -> None:
     season.store.enrol(ladder([entrant("ann"), entrant("bob", "v2"), entrant("cat"), entrant("dan")]))
     season.rate()
-    plain = _json(capsys, views.run_standings, str(season.path))
+    plain = _json(capsys, ladder_standings.run_standings, str(season.path))
     assert {line["name"] for line in plain["ratings"]} == {"ann", "bob", "cat", "dan"}
-    every = _json(capsys, views.run_standings, str(season.path), "--all")
+    every = _json(capsys, ladder_standings.run_standings, str(season.path), "--all")
     notes = {line["name"]: line["note"] for line in every["ratings"]}
     assert notes == {"ann": "", "bob": "", "cat": "", "dan": "", "bob@v1": "withdrawn"}
     for found in (plain, every):
@@ -143,21 +143,21 @@ def test_several_pools_stand_under_their_names(tmp_path: Path, capsys: Capture) 
     with Filled(tmp_path, ladder(bots, [pool(), pool("slow", control="10")])) as filled:
         filled.meet("ann", "bob", WON, TIED)
         filled.meet("bob", "ann", WON, WON, pool="slow")
-        every = _json(capsys, views.run_standings, str(filled.path))
+        every = _json(capsys, ladder_standings.run_standings, str(filled.path))
         assert {name: one["ratings"][0]["name"] for name, one in every["pools"].items()} == {
             "fast": "ann",
             "slow": "bob",
         }
-        one = _json(capsys, views.run_standings, str(filled.path), "--pool", "slow")
+        one = _json(capsys, ladder_standings.run_standings, str(filled.path), "--pool", "slow")
         assert one == every["pools"]["slow"]
         assert ladder_export.main([str(filled.path), "--format", "csv"]) == 2
         assert "choose one of the pools fast, slow with --pool" in capsys.readouterr().err
-        assert views.run_standings([str(filled.path), "--pool", "slwo"]) == 2
+        assert ladder_standings.run_standings([str(filled.path), "--pool", "slwo"]) == 2
         assert "there is no pool 'slwo': did you mean slow?" in capsys.readouterr().err
 
 
 def test_a_crosstable_adds_up(season: Filled, capsys: Capture) -> None:
-    found = _json(capsys, views.run_crosstable, str(season.path))
+    found = _json(capsys, ladder_standings.run_crosstable, str(season.path))
     cells = {(cell["first"], cell["second"]): cell for cell in found["cells"]}
     assert found["bots"][0] == "ann" and len(cells) == 5
     assert {key: cells["ann", "bob"][key] for key in ("games", "points", "wins", "ties", "losses")} == {
@@ -167,12 +167,12 @@ def test_a_crosstable_adds_up(season: Filled, capsys: Capture) -> None:
         "ties": 1,
         "losses": 1,
     }
-    assert views.run_crosstable([str(season.path), "--seats", "--csv"]) == 0
+    assert ladder_standings.run_crosstable([str(season.path), "--seats", "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     (row,) = [row for row in rows if (row["first"], row["second"]) == ("bob", "ann")]
     assert (row["games"], row["points"], row["wins"], row["ties"], row["losses"]) == ("3", "1.5", "1", "1", "1")
     assert sum(int(row["games"]) for row in rows) == 19 and sum(int(row["void"]) for row in rows) == 1
-    assert views.run_crosstable([str(season.path)]) == 0
+    assert ladder_standings.run_crosstable([str(season.path)]) == 0
     _, head, ann, *_ = capsys.readouterr().out.splitlines()
     assert head.split() == ["#", "bot", "points", "1", "2", "3", "4"]
     assert ann.split()[:4] == ["1", "ann", "10.5/14", "·"] and "4.5 +4=1-1" in ann
@@ -202,16 +202,16 @@ def test_a_suspension_is_lifted(season: Filled, capsys: Capture) -> None:
     (id,) = season.pools.values()
     dan = next(seat for seat in season.store.seats(id) if seat.label == "dan")
     season.store.suspend(dan.id, "it does not start")
-    assert check.run_readmit(["dan", str(season.path)]) == 0
+    assert ladder_check.run_readmit(["dan", str(season.path)]) == 0
     assert capsys.readouterr().out == "dan is paired again from the next batch on\n"
     assert all(seat.active for seat in season.store.seats(id))
-    assert check.run_readmit(["dan", str(season.path)]) == 0
+    assert ladder_check.run_readmit(["dan", str(season.path)]) == 0
     assert capsys.readouterr().out == "dan was not suspended\n"
-    assert check.run_readmit(["dna", str(season.path)]) == 2
+    assert ladder_check.run_readmit(["dna", str(season.path)]) == 2
     assert "there is no bot 'dna': did you mean dan?" in capsys.readouterr().err
-    kinds = [event["kind"] for event in _json(capsys, views.run_events, str(season.path))["events"]]
+    kinds = [event["kind"] for event in _json(capsys, ladder_games.run_events, str(season.path))["events"]]
     assert kinds == ["joined"] * 4 + ["suspended", "readmitted"]
-    assert views.run_events([str(season.path), "--limit", "1"]) == 0
+    assert ladder_games.run_events([str(season.path), "--limit", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].split()[2:] == ["readmitted", "dan"]
 
 
@@ -227,7 +227,7 @@ def test_what_happens_to_a_bot_in_several_pools_is_one_line() -> None:
         StoreEvent(at, "suspended", "ann: exit status 1"),
         StoreEvent("2026-11-28T13:00:00Z", "left", "ann (12ab) in fast"),
     ]
-    assert [f"{kind} {text}" for _, kind, text in views.told_once(found)] == [
+    assert [f"{kind} {text}" for _, kind, text in queries.told_once(found)] == [
         "joined ann (12ab) in fast, slow",
         "joined bob (34cd) in fast",
         "replaced eve in fast, slow: 1 by 2",
@@ -248,14 +248,14 @@ def test_a_ladder_is_named_by_its_file_its_store_or_a_url(
     monkeypatch.chdir(tmp_path)
     said = set()
     for words in ([str(file)], ["club.toml"], ["club.db"], [season.url]):
-        assert views.run_standings(words) == 0
+        assert ladder_standings.run_standings(words) == 0
         said.add(capsys.readouterr().out)
     (tmp_path / "ladder.toml").write_text('store = "club.db"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
-    assert views.run_standings([]) == 0
+    assert ladder_standings.run_standings([]) == 0
     said.add(capsys.readouterr().out)
     assert len(said) == 1
     for words in (["ann", "bob"], ["ann", "bob", "club.db"], ["club.db", "ann", "bob"]):
-        assert bot_and_pair.run_pair(words) == 0
+        assert ladder_bots.run_pair(words) == 0
         assert "ann 4.5 - 1.5 bob" in capsys.readouterr().out
 
 
@@ -317,9 +317,9 @@ def test_an_empty_ladder_is_no_error(tmp_path: Path, capsys: Capture) -> None:
                 if name != "events":
                     assert "no" in told.out.split()
                 assert json.dumps(_json(capsys, VIEWS[name], str(tmp_path / store)))
-        assert bot_and_pair.run_pair(["ann", "bob", str(tmp_path / "club.db")]) == 0
+        assert ladder_bots.run_pair(["ann", "bob", str(tmp_path / "club.db")]) == 0
         assert "ann and bob have no game that counts" in capsys.readouterr().out
-        assert bot_and_pair.run_bot(["ann", str(tmp_path / "club.db")]) == 0
+        assert ladder_bots.run_bot(["ann", str(tmp_path / "club.db")]) == 0
         assert "no game was finished yet" in capsys.readouterr().out
 
 
@@ -369,7 +369,7 @@ def test_a_ladder_is_looked_at_while_its_file_is_edited(season: Filled, capsys: 
     site = season.path.parent / "site"
     for main, words in (
         (report, [str(file), "-o", str(site), "--quiet"]),
-        (bot_and_pair.run_pair, ["ann", "bob", str(file)]),
+        (ladder_bots.run_pair, ["ann", "bob", str(file)]),
     ):
         assert main(words) == 0 and "showing the store that the file names" in capsys.readouterr().err
     assert "<title>Ladder club</title>" in (site / "index.html").read_text(encoding="utf-8")

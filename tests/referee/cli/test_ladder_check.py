@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.ladder.check import run_check
+from ggp.referee.cli.ladder_check import run_check
 from ggp.referee.ladder.store import schema
 from ggp.referee.ladder.store.database import Database
 from ggp.referee.ladder.store.store import Store

@@ -4,78 +4,29 @@ import json
 import signal
 import time
 from pathlib import Path
-from random import Random
 
 import click
 
-from ggp.protocol.grammar import parse_reply
-from ggp.protocol.lobby_wire import LobbyAnswer, LobbyAsk, printable
+from ggp.protocol.lobby_wire import printable
 from ggp.protocol.transports.keys import read_pair, read_public
-from ggp.protocol.transports.lobby_dial import NO_HANDSHAKE, Dial, LobbyLink, Replaced
+from ggp.protocol.transports.lobby_dial import LobbyLink, Replaced
 from ggp.protocol.transports.signal_fd import Stopped, Stopping
 from ggp.referee.command_line import HELP, run_command
+from ggp.referee.server.lobby.ordering import (
+    INTERRUPTED,
+    NOT_PLAYED,
+    TERMINATED,
+    ChallengeRefused,
+    NotReached,
+    Ordering,
+    Values,
+    values_of,
+)
 
-# -- the client's side of challenge commands --------------------------------------------------------------------------
-
-
-class NotReached(Exception):
-    """There is no lobby to ask, or it said goodbye; str() says why."""
-
-
-class ChallengeRefused(Exception):
-    """The lobby answered `?`; str() is what it said."""
-
-
-class Ordering:
-    """Asks a lobby. While it waits, a signal raises Stopped. `close` at the end."""
-
-    def __init__(self, lobby: LobbyLink, stopping: Stopping | None = None) -> None:
-        self._stopping = stopping
-        self._trouble = ""
-        self._reached = False
-        self._dial = Dial(lobby, None, self._told, Random())
-        if stopping is not None:
-            self._dial.watch(stopping.descriptor)
-
-    def ask(self, line: str, patient: bool = False) -> str:
-        """The answer. `patient`: once the lobby was reached, ask again on the next connection after each lost one.
-        Raises NotReached, ChallengeRefused, AccessRefused, Replaced."""
-        asked = 0
-        while True:
-            if self._dial.up and self._dial.number != asked:
-                asked = self._dial.number
-                self._dial.send(LobbyAsk(f"{line}\n".encode()))
-            self.wait(1.0)
-            while (message := self._dial.receive()) is not None:
-                if isinstance(message, LobbyAnswer) and (reply := parse_reply(message.data.rstrip(b"\n"))) is not None:
-                    if not reply.ok:
-                        raise ChallengeRefused(reply.text)
-                    return reply.text
-            if self._trouble and not (patient and self._reached):
-                raise NotReached(self._trouble)
-
-    def wait(self, seconds: float) -> None:
-        """Wait for an event, so long at most."""
-        self._dial.poll(seconds)
-        if self._stopping is not None:
-            self._stopping.check()
-
-    def close(self) -> None:
-        self._dial.close("done")
-
-    def _told(self, what: str, why: str) -> None:
-        if what == "up":
-            self._reached, self._trouble = True, ""
-        elif what in ("lost", "bye") and (self._reached or why != NO_HANDSHAKE):  # Dial itself gives up after a few
-            self._trouble = why
-
-
-NOT_PLAYED, INTERRUPTED, TERMINATED = 1, 130, 143
 LOOK = 1.0  # seconds between questions about the progress
 EPILOGUE = """Exit status: 0 if every pair was played (with --no-wait: is asked for), 1 if it was refused, withdrawn or
 ran out of time, or there is no lobby, 2 for a wrong command line or a key that the lobby refuses. Ctrl-C (130) ends the
 watching and leaves the challenge: --withdraw ID takes it back."""
-Values = dict[str, str]
 
 
 def main(argv: list[str]) -> int:
@@ -201,13 +152,6 @@ def _result(values: Values) -> str:
         f"{values['first']} {wins + draws / 2:g} : {losses + draws / 2:g} {values['second']}"
         f" (+{wins} ={draws} -{losses} in {values['games']} games{void})"
     )
-
-
-def values_of(line: str) -> Values:
-    """`key=value …`; the reason runs to the end of the line. Values become printable."""
-    head, mark, reason = line.partition(" reason=")
-    found = dict(word.partition("=")[::2] for word in head.split())
-    return {name: printable(value, 1000) for name, value in (found | ({"reason": reason} if mark else {})).items()}
 
 
 def _typed(values: Values) -> dict[str, str | int]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ggp.referee.cli.ladder_init import EXAMPLES, example, main
 from ggp.referee.ladder.config import TABLES, read_ladder
-from ggp.referee.ladder.example import EXAMPLES, example, main
 from ggp.referee.ladder.session import check_programs, prepare_pools
 from ggp.referee.ladder.store.model import FormatKind, Ladder
 from ggp.referee.ladder.toml_file import keys_of

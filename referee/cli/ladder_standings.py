@@ -1,0 +1,208 @@
+"""`ggp ladder standings` and `ggp ladder crosstable`: print the ratings of a ladder, and all bots against all."""
+
+import csv
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ggp.protocol.printed import json_text
+from ggp.referee.command_line import HELP
+from ggp.referee.ladder import source
+from ggp.referee.ladder.queries import (
+    COLUMNS,
+    Crosstable,
+    crosstable_json,
+    crosstable_lines,
+    read_crosstable,
+)
+from ggp.referee.ladder.source import chosen_pools, open_ladder, split
+from ggp.referee.ladder.standings import (
+    TIES,
+    RankedPlace,
+    Standings,
+    misfits_badly,
+    pools_json,
+    read_standings,
+    standings_json,
+    title_of,
+)
+from ggp.referee.ladder.store.model import PoolEntry, StoredFit
+from ggp.referee.ratings.scale import half
+from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, width
+
+if TYPE_CHECKING:
+    pass
+
+
+NO_POOL = "the ladder has no pool yet: ggp ladder run begins it"
+_SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
+T = TypeVar("T")
+
+
+@click.command("standings", epilog=source.EPILOGUE, context_settings=HELP)
+@source.words("[LADDER]")
+@source.pool_option
+@click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
+@source.json_option
+def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_object: bool) -> int:
+    """Show the ratings of a ladder: Elo with 95 % error bars, games, the difference to the next one."""
+    ladder, _ = split(words, 0, 0)
+    with open_ladder(ladder) as store:
+        found = [read_standings(store, pool, everyone) for pool in chosen_pools(store.pools(), pool_name)]
+        runs = store.running()
+    if as_object:
+        say_pools({one.pool.name: standings_json(one) for one in found})
+        return 0
+    show_each(found, show_standings)
+    if runs:
+        say(escape_unprintable(f"the ladder runs: {runs}"))
+    return 0
+
+
+run_standings = partial(source.run_view, standings)  # argv -> the exit status
+
+
+def say_pools(objects: dict[str, dict[str, Any]]) -> None:
+    say(json_text(pools_json(objects)))
+
+
+def show_each(found: Sequence[T], show_one: Callable[[T], None]) -> None:
+    """One below the other, an empty line between."""
+    for number, one in enumerate(found):
+        say(*[""] * bool(number))
+        show_one(one)
+    if not found:
+        say(NO_POOL)
+
+
+def show_standings(found: Standings) -> None:
+    if found.fit is None:
+        names = ", ".join(seat.label for seat in found.seats if seat.active)
+        say(
+            escape_unprintable(title_of(found.pool)),
+            escape_unprintable(f"no game counts yet; entered: {names or 'no bot'}"),
+        )
+        return
+    forfeited = ["forfeits"] if any(place.score.forfeits for place in found.places) else []
+    noted = ["note"] if any(place.note for place in found.places) else []
+    heads = ["#", "bot", "Elo", "±", "games", "score", "+", "=", "-", *forfeited, "to next", "± ", "LOS", *noted]
+    sheet = TextTable(heads, frozenset({"bot", "note"}), spare=_SPARE)
+    for rank, place in enumerate(found.places, 1):
+        score = place.score
+        share = f"{score.share:.1%}" if score.games else ""
+        sheet.add(
+            *(rank, place.seat.label, f"{place.row.elo:z.1f}", half(place.row.se), score.games, share),
+            *(score.wins, score.ties, score.losses, *([score.forfeits or ""] if forfeited else []), *_next(place)),
+            *([place.note] if noted else []),
+        )
+    show(sheet, title_of(found.pool))
+    say(*map(escape_unprintable, _remarks(found, found.fit)))
+
+
+def _next(place: RankedPlace) -> tuple[str, str, str]:
+    row = place.row
+    if row.next_elo is None or row.next_se is None or row.next_los is None:
+        return "", "", ""
+    return f"{row.next_elo:z.1f}", half(row.next_se), f"{row.next_los:.1%}"
+
+
+def _remarks(found: Standings, fit: StoredFit) -> list[str]:
+    """The meaning of the numbers, and a misfit of the model."""
+    labels = found.labels
+    seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
+    model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
+    remarks = [
+        found.zero(),
+        *filter(None, [found.repeats]),
+        f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
+        model + (": it misfits" if misfits_badly(fit) else ""),
+    ]
+    if misfits_badly(fit):
+        remarks += [
+            f"  {labels[pair.first]} against {labels[pair.second]}: {pair.score:g} of {pair.games:g} "
+            f"where {pair.expected:.1f} were expected"
+            for pair in fit.misfits
+        ]
+    return remarks
+
+
+@click.command("crosstable", epilog=source.EPILOGUE, context_settings=HELP)
+@source.words("[LADDER]")
+@source.pool_option
+@click.option("--seats", is_flag=True, help="By who sat first: the row's bot had seat 1.")
+@click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
+@click.option("--csv", "as_csv", is_flag=True, help="A line for each pair, as CSV.")
+@source.json_option
+def crosstable(
+    words: tuple[str, ...], pool_name: str | None, seats: bool, everyone: bool, as_csv: bool, as_object: bool
+) -> int:
+    """Show the score of every bot against every other: points, and wins, ties and losses."""
+    if as_csv and as_object:
+        raise click.UsageError("choose either --csv or --json")
+    ladder, _ = split(words, 0, 0)
+    with open_ladder(ladder) as store:
+        pools = chosen_pools(store.pools(), pool_name)
+        tables = [read_crosstable(store, pool, seats, everyone) for pool in pools]
+    if as_object:
+        say_pools({table.pool.name: crosstable_json(table) for table in tables})
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(line for table in tables for line in crosstable_lines(table))
+    else:
+        show_each(tables, _show_crosstable)
+    return 0
+
+
+run_crosstable = partial(source.run_view, crosstable)
+
+
+def _show_crosstable(table: Crosstable) -> None:
+    """One column a bot, named by its rank; on a terminal as many as there is room for."""
+    if not table.cells:
+        say(escape_unprintable(title_of(table.pool)), "no game was finished yet")
+        return
+    columns = [[_cell(table, bot, other) for bot in table.bots] for other in table.bots]
+    points = _points(table)
+    fit = len(columns)
+    if (columns_here := screen_columns()) is not None:
+        used = 10 + max(width(bot.label) for bot in table.bots) + len(str(len(columns)))
+        used += max(map(len, points))
+        room = columns_here - used
+        fit = 0
+        for column in columns:
+            room -= 3 + max(map(width, column))
+            if room < 0:
+                break
+            fit += 1
+        fit = max(1, fit)
+    sheet = TextTable(("#", "bot", "points", *(str(rank + 1) for rank in range(fit))), frozenset({"bot"}))
+    for rank, bot in enumerate(table.bots):
+        sheet.add(rank + 1, bot.label, points[rank], *(column[rank] for column in columns[:fit]))
+    show(sheet, title_of(table.pool))
+    say(
+        "a cell: points of the row's bot against the column's, +wins =ties -losses"
+        + "; the row's had seat 1" * table.seats
+    )
+    if fit < len(columns):
+        say(f"columns 1 to {fit} of {len(columns)}: a wider window shows more; all with --csv, or | less -S")
+
+
+def _cell(table: Crosstable, bot: PoolEntry, other: PoolEntry) -> str:
+    score = table.cells.get((bot.id, other.id))
+    if bot.id == other.id or score is None:
+        return "" if bot.id != other.id else "·"
+    return f"{score.points:g} +{score.wins}={score.ties}-{score.losses}"
+
+
+def _points(table: Crosstable) -> list[str]:
+    """Of every bot against all others in the table: `points/games`."""
+    points, games = Counter[int](), Counter[int]()
+    for (first, _), score in table.cells.items():
+        points[first] += score.wins * 2 + score.ties  # in halves, which are whole
+        games[first] += score.games
+    return [f"{points[bot.id] / 2:g}/{games[bot.id]}" for bot in table.bots]
