@@ -18,8 +18,8 @@ from ggp.referee.terminal import escape_unprintable
 EPILOGUE = """\b
 Without MATCH the one that began last is shown, and when it has ended the next.
 ggp web draws boards, and on the lobby's machine ggp console --match LOBBY.toml#MATCH.
-The exit status is 0 after Ctrl-C and after the end of MATCH, 2 for an unknown match,
-an invalid address, or a server with another key.
+
+The exit status is 0; 2 for an unknown match, a bad address, or a server with another key.
 """
 PATIENCE = 10.0  # seconds that --list waits for the lobby's list
 _REMEDIES = {"no program listens there": "; is the lobby running (ggp serve), with this address as lobby.watch?"}
@@ -98,7 +98,6 @@ def _follow(there: Spectator, word: str, bot: str, as_json: bool) -> None:
 
 
 def _line(event: Event) -> str:
-    """Describe an event of a record in a line."""
     if isinstance(event, MatchStarted):
         game = " ".join([event.game, *(f"{name}={value}" for name, value in event.options.items())])
         return escape_unprintable(f"{event.match}: {game}, {event.time}, {' - '.join(bot.name for bot in event.bots)}")
@@ -120,9 +119,7 @@ def find(word: str, roll: Roll) -> str:
     """Return the running match whose name is or contains the word; the word itself if there is none."""
     found = [word] if word in roll.matches else [name for name in roll.matches if word in name]
     if len(found) > 1:
-        raise click.ClickException(
-            f"{escape_unprintable(word)} may mean {len(found)} matches: name more of it\n{listing(roll)}"
-        )
+        raise click.ClickException(f"{word!r} may mean {len(found)} matches: name more of it\n{listing(roll)}")
     return found[0] if found else word  # it may have ended
 
 

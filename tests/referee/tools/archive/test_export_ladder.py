@@ -134,7 +134,7 @@ def test_a_closed_pipe_is_no_error(season: Filled) -> None:
     """As `… | head -1` closes it; a season is more than a pipe holds."""
     season.many("ann", "bob", 40, plies=100)
     program = (
-        "import sys; from ggp.referee import cli; from ggp.referee.cli import ladder_export\n"
+        "import sys; from ggp.referee.cli import ladder_export, main as cli\n"
         "point = type('Point', (), {'name': 'export', 'load': lambda self: ladder_export.main})\n"
         "cli.entry_points = lambda group: [point()]\n"
         "sys.exit(cli.main(sys.argv[1:]))"
