@@ -1,4 +1,4 @@
-"""Reads files of records for the commands that go through them, and starts the engine that plays them again."""
+"""Files of records, the side files of matches under way, and records packed for a store."""
 
 import contextlib
 import fcntl
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import click
+import zstandard
 
 from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.protocol.input_files import open_input
@@ -338,3 +339,39 @@ def _numbered(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple
             number = path.name.removeprefix(stem).removesuffix(NEW)
             if path.name.startswith(stem) and number.isdecimal():
                 yield int(number), path
+
+
+# -- Records as a store keeps them, and as they travel there: JSON lines, compressed by Zstandard.
+
+
+LONGEST = 1 << 28  # bytes of a record
+_LEVEL = 1  # the higher ones save 1 % and take longer
+
+
+class _Contexts(threading.local):
+    """Those of a thread: to make one takes longer than a record."""
+
+    def __init__(self) -> None:
+        self.pack = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress
+        self.unpack = zstandard.ZstdDecompressor().decompress
+
+
+_contexts = _Contexts()
+
+
+def pack(lines: bytes) -> bytes:
+    """Compress a record."""
+    return _contexts.pack(lines)
+
+
+def unpack(data: bytes) -> bytes:
+    """The lines of a packed record. Raises RecordError for a damaged or empty one, and for one above LONGEST."""
+    try:
+        size = zstandard.frame_content_size(data)
+        if size > LONGEST:
+            raise RecordError("it is too long")
+        if size == 0:  # then the library does not look at the rest
+            raise RecordError("it is empty")
+        return _contexts.unpack(data, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise RecordError(str(error)) from None

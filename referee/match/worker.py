@@ -33,8 +33,7 @@ from ggp.referee.match.process import available_cores, pin
 from ggp.referee.match.record_file import SideFile
 from ggp.referee.match.sandbox.cgroups import remove_own
 from ggp.referee.match.series import GameResult, SeriesConfig
-from ggp.referee.packed_records import pack
-from ggp.referee.records import done_path
+from ggp.referee.records import done_path, pack
 
 # -- the workers of a pool, in memory that they share with their parent -----------------------------------------------
 

@@ -13,7 +13,7 @@ from ggp.referee.ladder.store.counts import refresh
 from ggp.referee.ladder.store.database import Database
 from ggp.referee.ladder.store.model import Ladder
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.packed_records import pack
+from ggp.referee.records import pack
 from tests.support.stores import ENDED, entrant, ladder
 from tests.support.stores import pool as pool_of_tests
 

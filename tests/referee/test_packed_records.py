@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.protocol.records import RecordError
-from ggp.referee import packed_records
-from ggp.referee.packed_records import pack, unpack
+from ggp.referee import records
+from ggp.referee.records import pack, unpack
 
 LINES = b'{"event":"start","match":"1"}\n' * 100
 
@@ -52,9 +52,9 @@ def test_what_is_not_one_whole_record_is_refused(data: bytes) -> None:
 
 def test_a_record_above_the_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pack(LINES)
-    monkeypatch.setattr(packed_records, "LONGEST", len(LINES))
+    monkeypatch.setattr(records, "LONGEST", len(LINES))
     assert unpack(data) == LINES
-    monkeypatch.setattr(packed_records, "LONGEST", len(LINES) - 1)
+    monkeypatch.setattr(records, "LONGEST", len(LINES) - 1)
     with pytest.raises(RecordError, match="too long"):
         unpack(data)
 

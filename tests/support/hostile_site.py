@@ -15,7 +15,7 @@ from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.store.model import FinishedGame
 from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.engine import Status
-from ggp.referee.packed_records import pack, unpack
+from ggp.referee.records import pack, unpack
 from ggp.referee.server.web.app import make_app
 from ggp.referee.server.web.boards import BoardPool, BoardView
 from ggp.referee.server.web.follow import Follower

@@ -30,8 +30,8 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.series import GameResult, SeriesConfig, seats
 from ggp.referee.match.setting import Setting, Timeouts
-from ggp.referee.packed_records import pack
 from ggp.referee.ratings.ratings import Ratings, Standing
+from ggp.referee.records import pack
 from tests.support.series import make_setup, play
 
 ENGINE = BotSpec("engine", "engine", ("engine",))

@@ -16,9 +16,9 @@ from ggp.referee.ladder.store.database import read_options, truncate
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.schema import ENGINE, NO_CULPRIT, TEXT, WORD, games, pairs, pools, records, versions
 from ggp.referee.match.outcome import Termination
-from ggp.referee.packed_records import unpack
 from ggp.referee.ratings.repeats import line_digest
 from ggp.referee.ratings.spsa import is_filled
+from ggp.referee.records import unpack
 
 _PAGE = 200  # records that are read at a time
 _FACTS = (

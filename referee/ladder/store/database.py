@@ -39,7 +39,7 @@ from ggp.protocol.safe_files import resolve_file
 from ggp.referee.ladder.store.model import Full, Locked, StoreError, StoreGone
 from ggp.referee.ladder.store.rescue import copy_database, remove_side_files
 from ggp.referee.ladder.store.schema import meta, metadata
-from ggp.referee.packed_records import unpack
+from ggp.referee.records import unpack
 
 PATIENCE = 5  # seconds to wait for another process that writes
 WRITING = 0x6767705F  # of PostgreSQL's advisory locks, the one that every writer holds

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ggp.protocol.safe_files import create_file
 from ggp.referee.ladder.store.model import FinishedGame
-from ggp.referee.packed_records import unpack
+from ggp.referee.records import unpack
 
 _MOST = 1000  # rescue files of one store
 

@@ -21,7 +21,7 @@ from ggp.referee.match.pool import WorkerPool, WorkersLost
 from ggp.referee.match.record_file import Recorder
 from ggp.referee.match.series import SeriesConfig, SeriesTally, seats
 from ggp.referee.match.worker import ABORTED, REFEREE, Batch, BatchResult
-from ggp.referee.packed_records import unpack
+from ggp.referee.records import unpack
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.run import LadderRun

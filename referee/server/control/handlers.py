@@ -49,9 +49,8 @@ from ggp.referee.match.record_file import RecorderError
 from ggp.referee.match.replay import Replayer
 from ggp.referee.match.series import PrepareError, SeriesConfig, prepare
 from ggp.referee.match.setting import Setting, Timeouts
-from ggp.referee.packed_records import unpack
 from ggp.referee.ratings.scale import half
-from ggp.referee.records import playing
+from ggp.referee.records import playing, unpack
 from ggp.referee.server.control.control import (
     BUSY,
     PATIENCE,

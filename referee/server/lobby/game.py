@@ -30,8 +30,7 @@ from ggp.referee.match.outcome import CannotStart, EngineFailed, forfeit, not_re
 from ggp.referee.match.record_file import RecordWriter
 from ggp.referee.match.series import GameResult, SeriesConfig, draw_opening, seats
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.packed_records import pack
-from ggp.referee.records import lines_of
+from ggp.referee.records import lines_of, pack
 from ggp.referee.server.lobby.engine_pool import Engines
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.open_pairs import OpenPairs, StoreWriter

@@ -19,7 +19,7 @@ from ggp.referee.match.pool import WorkerPool, WorkersLost
 from ggp.referee.match.sandbox.levels import Sandbox
 from ggp.referee.match.series import SeriesConfig
 from ggp.referee.match.worker import Batch, BatchResult, SeriesRefused
-from ggp.referee.packed_records import unpack
+from ggp.referee.records import unpack
 from tests.support.chaos import chaos
 from tests.support.codes import raises
 from tests.support.dask_cluster import DaskCluster, wait_for

@@ -16,7 +16,7 @@ from ggp.referee.ladder.store.counts import COLUMNS
 from ggp.referee.ladder.store.database import Database
 from ggp.referee.ladder.store.model import FormatKind, Locked, Pairing, PairScore, StoreError, UnplayablePair
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.packed_records import pack
+from ggp.referee.records import pack
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, meetings_in, pairings, scores
 

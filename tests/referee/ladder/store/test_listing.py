@@ -9,7 +9,7 @@ import pytest
 
 from ggp.referee.ladder.store.model import GameRow, Pairing, StoreError
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.packed_records import pack
+from ggp.referee.records import pack
 from tests.support.codes import raises
 from tests.support.stores import entrant, ladder, match, pool
 

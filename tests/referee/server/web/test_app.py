@@ -19,8 +19,7 @@ from ggp.referee.ladder.queries import read_one
 from ggp.referee.ladder.standings import standings_json
 from ggp.referee.ladder.store import database
 from ggp.referee.match.bot_spec import read_engine
-from ggp.referee.packed_records import unpack
-from ggp.referee.records import live_path
+from ggp.referee.records import live_path, unpack
 from ggp.referee.server.web import answers, ladder_routes
 from ggp.referee.server.web import site as site_module
 from ggp.referee.server.web.app import make_app

@@ -17,7 +17,7 @@ from ggp.referee.cli.ladder_report import main
 from ggp.referee.ladder.queries import Curve
 from ggp.referee.ladder.standings import BotScore, RankedPlace
 from ggp.referee.ladder.store.model import FinishedGame, FitRow, Pairing, PoolEntry
-from ggp.referee.packed_records import pack, unpack
+from ggp.referee.records import pack, unpack
 from ggp.referee.server.web.pages import file_of, render_plot
 from ggp.referee.server.web.plots import llr_plot, rating_plot, ticks
 from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, match, pool, real_setup

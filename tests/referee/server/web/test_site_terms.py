@@ -18,8 +18,7 @@ from ggp.protocol.records import Record, read_records
 from ggp.protocol.transports.lobby_dial import LobbyLink
 from ggp.referee.ladder.jobs import pair_name
 from ggp.referee.match.bot_spec import read_engine
-from ggp.referee.packed_records import unpack
-from ggp.referee.records import live_path
+from ggp.referee.records import live_path, unpack
 from ggp.referee.server.web import guard, ladder_routes, seats
 from ggp.referee.server.web.app import make_app, site_routes
 from ggp.referee.server.web.boards import BoardPool

@@ -13,7 +13,7 @@ from ggp.referee.cli.match import main as main_match
 from ggp.referee.ladder.store.schema import games, records
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.packed_records import pack
+from ggp.referee.records import pack
 from ggp.referee.tools.console.tree_files import open_tree
 from tests.support.chaos import chaos
 from tests.support.stores import Filled, ladder, pool, real_setup
