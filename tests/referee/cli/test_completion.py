@@ -57,7 +57,7 @@ def games() -> list[str]:
         ("ggp connect tc", []),
         ("ggp engine --bi", ["--bind"]),
         ("ggp engine yugo si", ["size="]),
-        ("ggp engine setup_s", ["setup_step.py"]),
+        ("ggp engine docs/gener", ["docs/generate.py"]),
         ("ggp new-", ["new-bot", "new-engine"]),
         ("ggp new-bot --la", ["--language"]),
         ("ggp new-bot --language j", ["java", "js"]),
