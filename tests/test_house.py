@@ -3,6 +3,7 @@
 Whether the documentation is true is in test_docs.
 """
 
+import json
 import os
 import re
 import shutil
@@ -49,13 +50,23 @@ def test_the_import_names_are_links_to_the_folders() -> None:
         assert (ROOT / "ggp" / name).readlink() == Path("..", name)
 
 
-def test_every_tool_sees_each_module_once() -> None:
+@pytest.mark.slow
+def test_every_tool_sees_each_module_once(tmp_path: Path) -> None:
     linted = _run([str(Path(sys.executable).with_name("ruff")), "check", "--show-files"]).stdout.split()
     assert len(linted) == len({Path(name).resolve() for name in linted})
     assert {*map(str, PRODUCT)} <= {*linted}
     checked = _run([sys.executable, "-m", "mypy", "-v", "--no-incremental", "-p", "ggp.protocol.drawing"])
     parsed = re.findall(r"Parsing (\S*/protocol/drawing/\S+)", checked.stderr)
     assert parsed and len(parsed) == len({Path(name).resolve() for name in parsed})
+    measured = tmp_path / "coverage.json"
+    runner = [sys.executable, "-m", "coverage"]
+    data = f"--data-file={tmp_path / 'data'}"
+    assert (
+        _run([*runner, "run", data, "--source=ggp.protocol.drawing", "-m", "ggp.protocol.drawing.svg"]).returncode == 0
+    )
+    assert _run([*runner, "json", data, "-q", "-o", str(measured)]).returncode == 0
+    files = [(ROOT / name).resolve() for name in json.loads(measured.read_text(encoding="utf-8"))["files"]]
+    assert sorted(files) == sorted((ROOT / "protocol" / "drawing").glob("*.py"))
 
 
 def test_import_contracts_hold() -> None:
