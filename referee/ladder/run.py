@@ -17,6 +17,7 @@ from typing import Protocol
 from ggp.protocol.records import Record
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from ggp.referee.ladder.builds import suspend_unfit
+from ggp.referee.ladder.hiring import PoolToCome
 from ggp.referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
 from ggp.referee.ladder.progress import GameQuota, PoolTurns, Progress, StopConditions
 from ggp.referee.ladder.schedule import PoolSchedule
@@ -134,6 +135,7 @@ class LadderRun:
         self._short = 0.0  # since when the host cannot start processes
         self._away = False  # the store refused, and has not yet said again what there is to play
         self._pool: WorkerPool
+        self._unreachable = ""  # why there were no new workers, when it was last said
 
     def go(self) -> Progress:
         """Play until the limits are reached, nothing is left, a signal stops the run, or the store fails for good.
@@ -157,6 +159,7 @@ class LadderRun:
     def _play(self) -> None:
         while not (self.progress.stopped or self.progress.failed):
             self._look()
+            self._hire_again()
             self._give()
             if self._control:
                 self._control.serve(self)
@@ -333,7 +336,8 @@ class LadderRun:
         """Take the results that arrived."""
         if not self._pool.running:
             rest = self._control.rest if self._control else time.sleep
-            rest(COMMIT if self._unsaved.troubled or self._changed or self._idle else 0)
+            waits = self._unsaved.troubled or self._changed or self._idle or not self._pool.jobs
+            rest(COMMIT if waits else 0)
             return
         try:
             chunks = self._pool.gather(COMMIT)
@@ -388,7 +392,7 @@ class LadderRun:
         self.progress.failed = self.progress.failed or self._faults.too_many
 
     def _replace_workers(self, lost: WorkersLost) -> None:
-        """Hire new workers; the pairs of the lost ones start again from the store."""
+        """Have new workers hired; the pairs of the lost ones start again from the store."""
         self._deaths += 1
         self._drain()
         self._pool.close()
@@ -409,25 +413,21 @@ class LadderRun:
             except StoreError as error:
                 self._refuse(error)
                 self._changed = self._changed or self.ladder
-        self._hire_again()
+        self._pool, self._unreachable = PoolToCome(self._hire), ""
 
     def _hire_again(self) -> None:
-        """Hire workers; those of a cluster whose scheduler or last worker is away are waited for."""
-        until = time.monotonic() + RETURN
-        while True:
-            try:
-                self._pool = self._hire()
-                return
-            except WorkersLost as none:
-                if self.progress.stopped:
-                    return
-                if none.code not in _AWAY or time.monotonic() > until:
-                    self.progress.failed = str(none)
-                    return
+        """Take the new workers once they are there. While they are not, the run goes round without any."""
+        waiting = self._pool
+        if not isinstance(waiting, PoolToCome):
+            return
+        try:
+            self._pool = waiting.hired() or waiting
+        except WorkersLost as none:
+            if none.code not in _AWAY or waiting.age > RETURN:
+                self.progress.failed = str(none)
+            elif self._unreachable != str(none):
+                self._unreachable = str(none)
                 self._news.say(f"{none}; the run waits")
-            with contextlib.suppress(StoreError):
-                self.store.beat()  # so that no other process takes the store meanwhile
-            time.sleep(1.0)
 
     # -- the store -------------------------------------------------------------------------------------------
 

@@ -4,20 +4,23 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 from sqlalchemy import Connection
 
 from ggp.referee.ladder.config import read_ladder
+from ggp.referee.ladder.hiring import PoolToCome
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.run import LadderRun
 from ggp.referee.ladder.session import prepare_pools
 from ggp.referee.ladder.store.model import Full, Locked, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.pool import LocalPool, WorkerPool, WorkersLost
-from ggp.referee.match.worker import BatchResult, WorkerConfig
+from ggp.referee.match.worker import Batch, BatchResult, WorkerConfig
 from ggp.referee.server.control.control import CommandQueue, RunController
 from tests.support.cli import Ggp, wait_until
 from tests.support.dask_cluster import DaskCluster
@@ -117,6 +120,12 @@ def test_workers_of_a_cluster_do_not_end_it_either(tmp_path: Path) -> None:
 class LosingScheduler(LocalPool):
     """Workers whose scheduler is lost once, before the first game."""
 
+    def start(self, chunk: list[Batch]) -> Future[BatchResult]:
+        return Future()
+
+    def drain(self, seconds: float | None = None) -> list[BatchResult]:
+        return []
+
     def gather(self, seconds: float) -> list[BatchResult]:
         raise WorkersLost("the connection to the scheduler is lost", code="scheduler-lost")
 
@@ -151,7 +160,78 @@ def test_a_scheduler_that_comes_back_is_waited_for(
     if comes:
         assert (progress.failed, progress.stored, len(tries)) == ("", 4, 4)
     else:
-        assert progress.failed == "cannot be reached"
+        assert progress.failed == "cannot be reached", progress
+
+
+def _without_scheduler(
+    tmp_path: Path, seconds: float, control: RunController | None, seen: Callable[[Progress], None]
+) -> tuple[Progress, float]:
+    """Run for so many seconds while the scheduler is away for 8 s, and each attempt to reach it blocks for 2 s."""
+    ladder, _ = prepare_pools(read_ladder(write_ladder(tmp_path)))
+    tries: list[float] = []
+
+    def hire() -> WorkerPool:
+        tries.append(time.monotonic())
+        if len(tries) == 1:
+            return LosingScheduler(1, WorkerConfig(pin=False))
+        time.sleep(2)
+        if time.monotonic() - tries[0] < 8:
+            raise WorkersLost("cannot be reached", code="unreachable")
+        return local()
+
+    with Store.open(ladder.store, create=True) as store:
+        store.take_lock("test")
+        began = time.monotonic()
+        limits = StopConditions(deadline=began + seconds)
+        progress = LadderRun(ladder, store, hire, limits, seen, control=control).go()
+        lasted = time.monotonic() - began
+        store.release_lock()
+    return progress, lasted
+
+
+def test_a_run_without_workers_says_so_and_ends_at_its_deadline(tmp_path: Path) -> None:
+    shown: list[tuple[str, ...]] = []
+    progress, lasted = _without_scheduler(tmp_path, 5, None, lambda progress: shown.append((*progress.messages,)))
+    assert (progress.finished, progress.failed) == ("the time of --until is over", "")
+    assert lasted < 6
+    waiting = [messages for messages in shown if "cannot be reached; the run waits" in messages]
+    assert len(waiting) > 3, "it is shown during the wait, not only at its end"
+    assert waiting[-1].count("cannot be reached; the run waits") == 1
+
+
+def test_a_run_without_workers_serves_its_control(tmp_path: Path) -> None:
+    commands = CommandQueue()
+    control = RunController(commands, remains=False)
+    answers: list[Future[None]] = []
+
+    def stop_once_it_waits(progress: Progress) -> None:
+        if not answers and "cannot be reached; the run waits" in progress.messages:
+            answers.append(commands.submit(lambda controller: controller.stop(after=False)))
+
+    progress, lasted = _without_scheduler(tmp_path, 60, control, stop_once_it_waits)
+    assert (progress.finished, progress.failed) == ("stopped by a command", "")
+    assert answers[0].done() and lasted < 6
+
+
+def test_workers_that_come_after_the_end_are_dismissed(tmp_path: Path) -> None:
+    hired, asked = Event(), Event()
+    dismissed: list[bool] = []
+
+    class Late(LosingScheduler):
+        def close(self, wait: bool = True) -> None:
+            dismissed.append(wait)
+            super().close(wait)
+
+    def hire() -> WorkerPool:
+        asked.set()
+        hired.wait()
+        return Late(1, WorkerConfig(pin=False))
+
+    pool = PoolToCome(hire)
+    assert asked.wait(10) and pool.hired() is None
+    pool.close()
+    hired.set()
+    wait_until(lambda: dismissed == [False])
 
 
 def test_a_store_that_stays_away_ends_it_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
