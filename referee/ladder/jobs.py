@@ -70,6 +70,10 @@ class PairsUnderWay:
                 self._ids.discard(self._pairs.pop(series)[0].id)
         return finished, unplayable
 
+    def pool_of(self, series: str) -> int | None:
+        """Return the store's id of the pool of this series, None if the series is not under way."""
+        return self._pairs[series][0].pool if series in self._pairs else None
+
     def playing(self, matches: Mapping[int, float]) -> list[tuple[Pair, float]]:
         """The pairs with a match among these marks, and since when it is played; oldest first."""
         found: list[tuple[Pair, float]] = []

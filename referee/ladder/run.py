@@ -349,7 +349,7 @@ class LadderRun:
         for chunk in chunks:
             self._deaths = 0 if chunk.played else self._deaths
             if not self._control or not self._control.on_result(chunk):
-                self._news.refused(chunk, suspends=self.ladder.format.plan is None)
+                self._news.refused(chunk, self.under_way.pool_of, suspends=self.ladder.format.plan is None)
                 self._keep(chunk)
 
     def _watch_host(self) -> None:

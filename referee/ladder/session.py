@@ -281,7 +281,8 @@ def _state(file: str) -> _State:
 def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
     """The ladder with the defaults and the limit on plies that each pool's engine says, and what engines lack.
 
-    Every engine is started once, whatever the number of its pools. Raises ConfigError.
+    Every engine is started once, whatever the number of its pools. A bot that its sandbox keeps from the engine of a
+    pool is left out of that pool. Raises ConfigError.
     """
     answers: dict[str, Pool] = {}
     warnings: list[str] = []
@@ -290,21 +291,32 @@ def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
         prepared, missed = run_blocking(_ask(ladder.path, engine, pools, ladder.budgets))
         answers |= {pool.name: pool for pool in prepared}
         warnings += missed
-    warnings += [line for bot in ladder.bots for line in cut_off(bot, ladder.pools)]
-    return replace(ladder, pools=tuple(answers[pool.name] for pool in ladder.pools)), warnings
+    warnings += [line for bot in ladder.bots for line in cut_off(bot, ladder.pools).values()]
+    bots = tuple(within_reach(bot, ladder.pools) for bot in ladder.bots)
+    return replace(ladder, pools=tuple(answers[pool.name] for pool in ladder.pools), bots=bots), warnings
 
 
-def cut_off(bot: Entrant, pools: Sequence[Pool]) -> list[str]:
-    """Return a line for each pool that a built-in bot cannot play in, because its sandbox keeps it from the engine."""
+def cut_off(bot: Entrant, pools: Sequence[Pool]) -> dict[str, str]:
+    """Return the pools that a built-in bot cannot play in, because its sandbox keeps it from the engine.
+
+    Each name of a pool has the line that says so.
+    """
     box = bot.start.sandbox
     if box is None or box.level == NONE or "network" in box.allow or not bot_words(bot.start):
-        return []
-    return [
-        f"{dotted('bot', bot.name)}: cannot play in pool {pool.name}, because its sandbox keeps it from the engine at "
-        f'{without_password(pool.engine.url)}: write allow = ["network"], or leave that pool out of its pools'
+        return {}
+    return {
+        pool.name: f"{dotted('bot', bot.name)}: does not play in pool {pool.name}, because its sandbox keeps it from"
+        f' the engine at {without_password(pool.engine.url)}: write allow = ["network"], or leave that pool out of its'
+        " pools"
         for pool in pools
         if pool.name in bot.pools and pool.engine.url
-    ]
+    }
+
+
+def within_reach(bot: Entrant, pools: Sequence[Pool]) -> Entrant:
+    """Return the bot, entered only in those of its pools whose engine its sandbox lets it reach."""
+    lost = cut_off(bot, pools)
+    return replace(bot, pools=tuple(name for name in bot.pools if name not in lost)) if lost else bot
 
 
 def check_programs(ladder: Ladder) -> None:

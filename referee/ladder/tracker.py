@@ -45,7 +45,8 @@ class ProgressTracker:
         self._shown = self._rated = 0.0
         self._labels: dict[int, str] = {}
         self._undecided: set[str] = set()  # pools whose test was seen to be open in this run
-        self._suspended: set[str] = set()  # bots whose suspension was said; they have not played since
+        self._pools: dict[int, str] = {}  # their names
+        self._suspended: set[tuple[str, int]] = set()  # bots and pools whose suspension was said; no game since
         self._errors: dict[int, list[float]] = {}  # of the bots that may play, by pool
         self._interference = InterferenceTable()
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
@@ -53,6 +54,7 @@ class ProgressTracker:
     def begin(self, contests: Mapping[int, PoolSchedule]) -> None:
         """The contests were made (again)."""
         self._labels = {seat.id: seat.label for row in contests for seat in self._store.seats(row)}
+        self._pools = {row: contest.pool.name for row, contest in contests.items()}
         for contest in contests.values():
             if verdict := contest.schedule.verdict:
                 self._judged(contest.pool.name, verdict)
@@ -82,7 +84,7 @@ class ProgressTracker:
         """Say which bots take time from their opponents, and note it among the events of the ladder."""
         for game in games:
             bots = self.label(game.pair.first), self.label(game.pair.second)
-            self._suspended -= {*bots}
+            self._suspended -= {(bot, game.pair.pool) for bot in bots}
             result = game.result
             for fault in self._interference.add_game(bots, result.used, result.stolen, result.slow_input):
                 line = f"{fault.who}: {fault.kind}: {fault.reason}"
@@ -91,17 +93,25 @@ class ProgressTracker:
                 with contextlib.suppress(StoreError):  # the saving of games reports it
                     self._store.note("fault", line)
 
-    def refused(self, chunk: BatchResult, suspends: bool) -> None:
-        """Say what was not played; not `suspends`: only what was aborted."""
+    def refused(self, chunk: BatchResult, pool_of: Callable[[str], int | None], suspends: bool) -> None:
+        """Say what was not played; not `suspends`: only what was aborted.
+
+        `pool_of`: the row of the pool of a series. A bot is suspended in that pool alone, which is named if there are
+        several.
+        """
         for refused in chunk.refused:
             aborted = refused.who == REFEREE
             if not (aborted or suspends):
                 continue
             if aborted:
                 self.say(f"{refused.series} is {ABORTED}")
-            elif refused.who not in self._suspended:  # each match under way of the bot is refused, for like reasons
-                self._suspended.add(refused.who)
-                self.say(f"{refused.who} is suspended: {refused.reason}")
+                continue
+            pool = pool_of(refused.series)
+            if pool is None or (refused.who, pool) in self._suspended:
+                continue  # each match under way of the bot is refused, for like reasons
+            self._suspended.add((refused.who, pool))
+            place = f" in {self._pools[pool]}" if len(self._pools) > 1 and pool in self._pools else ""
+            self.say(f"{refused.who} is suspended{place}: {refused.reason}")
 
     def counted(self, result: PairResult) -> None:
         """A pair is durable."""

@@ -91,7 +91,8 @@ def suspend(connection: Connection, version: int, reason: str, pool: int | None 
     new = connection.execute(values.where(entered.c.suspended == "")).rowcount
     connection.execute(values.where(entered.c.suspended_in > batch))
     if new:
-        note(connection, "suspended", f"{_label(connection, version)}: {reason}")
+        place = "" if pool is None else _among_others(connection, version, pool)
+        note(connection, "suspended", f"{_label(connection, version)}{place}: {reason}")
 
 
 def readmit(connection: Connection, name: str) -> bool:
@@ -141,6 +142,14 @@ def _called(connection: Connection, name: str) -> Iterator[tuple[int, str]]:
 def _label(connection: Connection, version: int) -> str:
     label: str = connection.execute(select(versions.c.label).where(versions.c.id == version)).scalar_one()
     return label
+
+
+def _among_others(connection: Connection, version: int, pool: int) -> str:
+    """Return " in POOL" if the version is also entered in other pools, otherwise ""."""
+    others = (entered.c.version == version) & (entered.c.pool != pool) & entered.c.active
+    if connection.execute(select(entered.c.pool).where(others).limit(1)).first() is None:
+        return ""
+    return f" in {connection.execute(select(pools.c.name).where(pools.c.id == pool)).scalar_one()}"
 
 
 def _check_name(name: str) -> None:

@@ -92,7 +92,7 @@ class Entrant:
 
     name: str
     start: BotSpec
-    pools: tuple[str, ...]  # names; never empty
+    pools: tuple[str, ...]  # names; of a bot that its sandbox keeps from all engines, none
     parent: str = ""  # name of the entry it was made from
     anchor: float | None = None  # its rating is known: Elo
     unfit: str = ""

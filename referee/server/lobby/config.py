@@ -12,6 +12,7 @@ from ggp.protocol.lobby_wire import printable
 from ggp.protocol.transports.zmq import check_listen, check_local, check_url, is_loopback, is_wildcard
 from ggp.referee.ladder.bot_settings import SandboxTable
 from ggp.referee.ladder.config import BotTable, PoolTable, Tables, TopTable, without_format
+from ggp.referee.ladder.session import within_reach
 from ggp.referee.ladder.store.model import Entrant, Ladder, Pool
 from ggp.referee.ladder.toml_file import ConfigError, Table, Text, decode, dotted, key, read_toml
 from ggp.referee.match.bot_spec import ENGINE, knowing
@@ -317,6 +318,7 @@ def _local(file: str, bot: Entrant, pools: Sequence[Pool], copies: int) -> Local
     if bot.start.cores > 1:
         problem = "has no effect in a lobby, which keeps no bot on one core: remove it"
         raise ConfigError(file, f"{dotted('bot', bot.name)}.cores", problem)
+    bot = within_reach(bot, pools)
     start = knowing(bot.start, *(pool.engine for pool in pools if pool.name in bot.pools), optional=True)
     built = start.source is None or start.source.is_built
     return Local(replace(bot, start=start), copies, start.version if built else "")

@@ -9,6 +9,7 @@ import pytest
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.run import LadderRun
+from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.store.model import GAMES, Pair
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.tracker import ProgressTracker
@@ -45,11 +46,25 @@ def test_the_suspension_of_a_bot_is_said_once_though_several_of_its_matches_are_
         tracker = ProgressTracker(progress, store, StopConditions())
         refused = [SeriesRefused(f"a-{number}", "ann", f"exit status 1 after {number} ms") for number in range(4)]
         refused.append(SeriesRefused("a-9", "bob", "exit status 2"))
-        tracker.refused(BatchResult([], [], refused, 0.0, 1.0, 0.0, 0), suspends=True)
+        tracker.refused(BatchResult([], [], refused, 0.0, 1.0, 0.0, 0), lambda series: 1, suspends=True)
     assert progress.messages == [
         "ann is suspended: exit status 1 after 0 ms",
         "bob is suspended: exit status 2",
     ]
+
+
+def test_the_suspension_of_a_bot_in_one_of_several_pools_names_the_pool(tmp_path: object) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/a.db", create=True) as store:
+        both = ("one", "two")
+        config = ladder([entrant("ann", pools=both), entrant("bob", pools=both)], [pool("one"), pool("two", size="7")])
+        rows = store.enrol(config)
+        progress = Progress("a")
+        tracker = ProgressTracker(progress, store, StopConditions())
+        tracker.begin({rows[pool.name]: PoolSchedule(config, pool, rows[pool.name], store) for pool in config.pools})
+        refused = [SeriesRefused(f"a-{name}", "ann", "exit status 1") for name in (*both, *both)]
+        series = {f"a-{name}": rows[name] for name in both}
+        tracker.refused(BatchResult([], [], refused, 0.0, 1.0, 0.0, 0), series.get, suspends=True)
+    assert progress.messages == ["ann is suspended in one: exit status 1", "ann is suspended in two: exit status 1"]
 
 
 class Endless(WorkerPool):

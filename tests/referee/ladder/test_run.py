@@ -12,7 +12,7 @@ import pytest
 
 from ggp.referee.ladder.store.model import StoreError
 from tests.support.chaos import chaos_command
-from tests.support.cli import PYTHON, Ggp, ggp, wait_until
+from tests.support.cli import PYTHON, Ggp, free_port, ggp, wait_until
 from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
@@ -448,3 +448,25 @@ def _games_of(file: Path, name: str) -> int:
 def _versions(file: Path, name: str) -> list[str]:
     with open_store(file) as store:
         return [seat.version for seat in store.seats(store.pools()[0].id) if seat.name == name]
+
+
+def test_a_pool_whose_engine_a_sandbox_forbids_costs_a_bot_that_pool_alone(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"tcp://127.0.0.1:{port}"
+    service = Ggp("engine", "yugo", "--bind", url)
+    first_line(service, "listening")
+    head = HEAD + f'[pool.far]\ngame = "yugo,size=4"\nengine = "{url}"\n[sandbox]\nlevel = "default"\n'
+    file = write_ladder(tmp_path, *BOTS[:2], head=head + '[format]\nkind = "round-robin"\npairs = 4\n')
+    ran = ggp("ladder", "run", str(file), "--json")
+    service.process.terminate()
+    assert ran.json["stored"] == 4 * 2
+    assert ran.json["finished"] == ("main: all have met in 4 pairs; far: fewer than two different bots are entered"), (
+        ran.err
+    )
+    lines = [line for line in ran.err.splitlines() if "pool far" in line]
+    assert [line.split(": ")[1] for line in lines] == ["bot.a", "bot.b"] and all(url in line for line in lines)
+    assert "suspended" not in ran.err
+    with open_store(file) as store:
+        kinds = {event.kind for event in store.events()}
+        far = next(row.id for row in store.pools() if row.name == "far")
+        assert "suspended" not in kinds and not store.seats(far) and not store.open_pairs(far)

@@ -138,8 +138,12 @@ def test_a_suspended_version_is_inactive_until_it_is_readmitted(store: Store) ->
     assert not _seats(store, ids["a"])["ann"].active, "the same version stays suspended"
     assert store.readmit("ann") and _seats(store, ids["a"])["ann"].active and _seats(store, ids["b"])["ann"].active
     assert not store.readmit("ann") and not store.readmit("nobody")
-    kinds = [event.kind for event in store.events() if event.kind != "joined"]
-    assert kinds == ["suspended", "suspended", "readmitted"]
+    said = [(event.kind, event.text) for event in store.events() if event.kind != "joined"]
+    assert said == [
+        ("suspended", "ann in a: hangs"),
+        ("suspended", "ann: hangs everywhere"),
+        ("readmitted", "ann"),
+    ]
 
 
 def test_a_new_version_is_not_suspended(store: Store) -> None:

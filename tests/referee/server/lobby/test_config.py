@@ -47,7 +47,7 @@ def _with_four(tmp_path: Path, allow: list[str]) -> LobbyFile:
 
 
 def _cut_off(lobby: LobbyFile) -> list[str]:
-    return [line for bot in lobby.ladder.bots for line in cut_off(bot, lobby.ladder.pools)]
+    return [line for bot in lobby.ladder.bots for line in cut_off(bot, lobby.ladder.pools).values()]
 
 
 def test_an_engine_that_a_sandbox_forbids_costs_a_bot_that_pool_alone(tmp_path: Path) -> None:
@@ -55,5 +55,10 @@ def test_an_engine_that_a_sandbox_forbids_costs_a_bot_that_pool_alone(tmp_path: 
     lines = _cut_off(lobby)
     assert [line.partition(":")[0] for line in lines] == ["bot.random", "bot.greedy"]
     assert all("pool four" in line and ENGINE in line and 'allow = ["network"]' in line for line in lines)
-    assert not _cut_off(_with_four(tmp_path, ["network"]))
-    assert all(("GGP_ENGINES_OPTIONAL", "1") in local.entrant.start.environment for local in lobby.local)
+    others = tuple(pool.name for pool in lobby.ladder.pools if pool.name != "four")
+    assert [local.entrant.pools for local in lobby.local] == [others] * 2
+    assert not any(ENGINE in local.entrant.start.argv for local in lobby.local), "it does not dial an engine in vain"
+    free = _with_four(tmp_path, ["network"])
+    assert not _cut_off(free)
+    assert [local.entrant.pools for local in free.local] == [(*others, "four")] * 2
+    assert all(("GGP_ENGINES_OPTIONAL", "1") in local.entrant.start.environment for local in free.local)
