@@ -19,7 +19,7 @@ from ggp.referee.ladder.session import KEPT_BOTS, Control, WorkerOptions, play_l
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.match.pool import WorkersLost
 from ggp.referee.records import live_base
-from ggp.referee.terminal import can_redraw, rich_console
+from ggp.referee.terminal import can_redraw, escape_unprintable, rich_console
 
 if TYPE_CHECKING:
     from ggp.referee.server.control.server import ControlAddresses
@@ -232,7 +232,7 @@ def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:
             f"\nNext: ggp ladder standings {file}, ggp ladder crosstable {file}, ggp ladder report {file} -o site"
         )
     if progress.finished:
-        click.echo(f"ggp ladder run: over: {progress.finished}", err=True)
+        click.echo(f"ggp ladder run: over: {escape_unprintable(progress.finished)}", err=True)
     if progress.failed:
         click.echo(f"ggp ladder run: {progress.failed}; the same command goes on from what is stored", err=True)
     if progress.stopped:

@@ -109,7 +109,7 @@ def tune(
         _show(result, progress, quiet)
     for word, text in (("over: ", progress.finished), ("", progress.failed)):
         if text:
-            click.echo(f"{NAME}: {word}{text}", err=True)
+            click.echo(f"{NAME}: {word}{escape_unprintable(text)}", err=True)
     if progress.stopped:
         click.echo(f"{NAME}: stopped; the same command goes on", err=True)
     return exit_status(progress.stopped, progress.unsuccessful)

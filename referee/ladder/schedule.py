@@ -40,6 +40,8 @@ from ggp.referee.ratings.spsa import Values
 
 _TOO_FEW, _NO_OPPONENT = "fewer than two different bots are entered", "no opponent is left"
 _NOT_THERE, _SUSPENDED = "is not there", "is suspended"
+_READMIT = "ggp ladder readmit"
+_NAMED = 3  # suspended bots that the reason of an end names
 _COLD = 200  # versions up to which a fit begins from nothing: then it is the same after a restart to the last bit
 
 
@@ -174,7 +176,7 @@ class Schedule:
     def deserted(self) -> bool:
         """Return whether it is over only because bots that it needs are suspended or not entered."""
         why = self.finished
-        return why in (_TOO_FEW, _NO_OPPONENT) or why.endswith(_NOT_THERE) or f" {_SUSPENDED}: " in why
+        return why.startswith(_TOO_FEW) or why == _NO_OPPONENT or why.endswith(_NOT_THERE) or f" {_SUSPENDED}: " in why
 
     @property
     def verdict(self) -> Verdict | None:
@@ -300,7 +302,7 @@ class Schedule:
         seats = [seat for seat in self._seats if seat.active or self._pardoned(seat)]
         ids = self._here = [seat.id for seat in seats]
         if len({seat.version for seat in seats}) < 2:
-            return [], _TOO_FEW
+            return [], _TOO_FEW + self._suspensions()
         size = batch_size(self._format, self._issued, len(seats))
         if self._format.kind is FormatKind.LADDER:
             return self._draw(seats, size), ""
@@ -317,6 +319,13 @@ class Schedule:
         ):
             reason = f"{' or '.join(self._format.bots)} {_NOT_THERE}"
         return cycles(self._format, seats, met, size), reason
+
+    def _suspensions(self) -> str:
+        """Who would play if it were not suspended, why it is, and how it is readmitted; "" if nobody is."""
+        entered = [seat for seat in self._seats if seat.suspended and seat.entered]
+        told = [f"; {seat.label} {_SUSPENDED} ({seat.suspended}): {_READMIT} {seat.label}" for seat in entered[:_NAMED]]
+        more = f"; {len(entered) - _NAMED} others are suspended, too" if len(entered) > _NAMED else ""
+        return "".join(told) + more
 
     def _tuned(self) -> tuple[list[Pairing], str]:
         """Iterations, then the test of what they found."""

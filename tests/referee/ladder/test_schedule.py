@@ -193,6 +193,18 @@ def test_fewer_than_two_wait_until_a_bot_enters(format: Format, bots: int) -> No
     assert not schedule.finished and schedule.due()
 
 
+def test_an_end_for_want_of_bots_names_who_is_suspended_and_the_remedy() -> None:
+    gone = [replace(seat, active=False, suspended="does not start") for seat in seats_of(6)[1:]]
+    left = replace(gone[4], entered=False)  # the file enters it no more, so readmitting it would not help
+    schedule = Schedule(Format(), "pool", 1, [seats_of(1)[0], gone[0], left], PoolPast())
+    assert schedule.due() is None and schedule.deserted
+    few, name = "fewer than two different bots are entered", gone[0].label
+    assert schedule.finished == f"{few}; {name} is suspended (does not start): ggp ladder readmit {name}"
+    schedule = Schedule(Format(), "pool", 1, gone, PoolPast())
+    assert schedule.due() is None
+    assert schedule.finished.endswith("; 2 others are suspended, too") and schedule.finished.count("readmit") == 3
+
+
 def test_pools_and_seeds_have_chance_of_their_own() -> None:
     seen = {
         tuple(Schedule(Format(), name, seed, seats_of(6), PoolPast()).due() or ())
