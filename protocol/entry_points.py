@@ -6,9 +6,11 @@ Distributions inside zip files and `*.egg-info` are not found.
 """
 
 # pathlib takes 4 ms to import
-# ruff: noqa: PTH208, PTH118, PTH123
+# ruff: noqa: PTH208, PTH118
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -69,7 +71,7 @@ def _distributions() -> Iterator[tuple[str, str, str]]:
 def _section(path: str, group: str) -> Iterator[tuple[str, str]]:
     """The `name = value` lines under `[group]`."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=_open_regular) as file:
             text = file.read(MAX_FILE)
     except OSError:
         return
@@ -82,6 +84,15 @@ def _section(path: str, group: str) -> Iterator[tuple[str, str]]:
             name, equals, value = line.partition("=")
             if equals:
                 yield name.strip(), value.split("[")[0].strip()  # extras in brackets are of no meaning any more
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open a regular file without waiting, as `input_files.open_input` does, which imports pathlib. Raises OSError."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def _normalised(name: str) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from msgspec.structs import replace
 
 from ggp.protocol.errors import Problem
-from ggp.protocol.input_files import open_input
+from ggp.protocol.input_files import NotRegular, open_input
 from ggp.protocol.printed import without_passwords
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.sandbox.levels import Sandbox
@@ -383,18 +383,21 @@ def find_program(name: str) -> str:
         relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
         quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
         raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
-    if problem := _why_no_interpreter(path):
+    if problem := _why_not_runnable(path):
         raise LaunchError(problem)
     if not os.access(path, os.X_OK):
         raise LaunchError(f'{name} is not executable: chmod +x it, or name its interpreter, as in "python3 {name}"')
     return str(path.absolute())
 
 
-def _why_no_interpreter(path: Path) -> str:
-    """Why the kernel would say "No such file or directory" of a script that is there; "" if it would not."""
+def _why_not_runnable(path: Path) -> str:
+    """Return why the kernel could not run a file that exists: it is a pipe or a device, or a script whose interpreter
+    is missing. Return "" if no reason is found."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             head = file.read(256)
+    except NotRegular as error:
+        return f"{path} cannot be run: {error.strerror}"
     except OSError:
         return ""
     line = head.partition(b"\n")[0].decode("utf-8", "replace")

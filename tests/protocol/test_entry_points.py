@@ -1,5 +1,6 @@
 """What is installed is found as importlib.metadata finds it, and broken folders harm nothing."""
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -59,6 +60,22 @@ def test_of_two_of_the_same_name_the_first_on_the_path_counts(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path / "one")
     monkeypatch.setattr(sys, "path", [""])
     assert version("same") == "1"
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_or_a_device_in_place_of_the_file_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        install(tmp_path, name, "[g]\nx = m:a\n")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}-1.0.dist-info" / "entry_points.txt").unlink()
+    os.mkfifo(tmp_path / "a-1.0.dist-info" / "entry_points.txt")
+    (tmp_path / "b-1.0.dist-info" / "entry_points.txt").symlink_to("/dev/zero")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert [point.distribution for point in entry_points("g")] == ["c"]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_folders_that_are_broken_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,9 @@ def test_sizes_in_words(size: int, text: str) -> None:
 
 
 COMMANDS = [
+    "check -- FILE",
+    "check FILE",
+    "connect tcp://127.0.0.1:1 FILE",
     "connect tcp://127.0.0.1:1 --key FILE random",
     "console FILE",
     "engine FILE.py",
@@ -116,6 +119,8 @@ COMMANDS = [
     "ladder report FILE -o site",
     "ladder run FILE",
     "ladder standings FILE",
+    "match yugo,size=3 a=FILE random",
+    "match yugo,size=3 random greedy --engine FILE",
     "match yugo,size=3 random greedy --openings FILE",
     "match yugo,size=3 random greedy --record FILE --games 2",
     "rate FILE",
@@ -123,6 +128,7 @@ COMMANDS = [
     "regress @FILE -- random",
     "serve FILE",
     "show FILE",
+    "tap -- FILE",
     "tap --show FILE",
     "tune FILE",
     "verify FILE",
@@ -138,7 +144,7 @@ def test_no_command_waits_for_a_pipe_or_reads_a_device(tmp_path: Path, words: st
     words = words.removesuffix(".py")
     name = tmp_path / ("x.toml" if words.startswith(("ladder", "serve", "tune")) else ("x.py" if python else "x.tst"))
     if kind == "pipe":
-        os.mkfifo(name)
+        os.mkfifo(name, 0o700)  # executable, as a program is
     else:
         name.symlink_to("/dev/zero")
     ran = subprocess.run(

@@ -240,6 +240,13 @@ def test_invalid_values_are_errors_of_their_key(tmp_path: Path, text: str, key: 
     assert wrong(tmp_path, text).key == key
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", [FILE + '[bot.c]\ncommand = "./pipe"\n', 'engine = "./pipe"\n' + FILE])
+def test_a_pipe_is_no_program(tmp_path: Path, text: str) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o700)
+    assert f"{tmp_path}/pipe cannot be run: it is a named pipe" in str(wrong(tmp_path, text))
+
+
 @pytest.mark.parametrize(
     ("text", "advice"),
     [

@@ -188,12 +188,16 @@ def test_a_command_line_that_is_too_long_is_said_with_its_remedy() -> None:
         Process(("/bin/echo", "x" * (1 << 18)), PeerRole.BOT, Timeouts(), sandbox=Sandbox("default"))
 
 
+@pytest.mark.timeout(60)
 def test_what_is_no_program_is_said_in_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o700)
     script = tmp_path / "bot.py"
     script.write_text("print()", encoding="utf-8")
     for name, remedy in [
         ("no-such-program", "no program called 'no-such-program' in PATH, /usr/games or /usr/local/games"),
         (str(tmp_path), "is a directory, not a program: name the file in it"),
+        (str(tmp_path / "pipe"), "pipe cannot be run: it is a named pipe, not a regular file"),
+        ("/dev/zero", "/dev/zero cannot be run: it is a device, not a regular file"),
         (str(tmp_path / "missing"), "does not exist: check the path"),
         (f"{sys.executable} bot.py", "word by word, without quotes"),
         (str(script), "is not executable: chmod"),
