@@ -98,6 +98,8 @@ def notice(name: str, silence: Silence, start: float, hint: bool = True) -> str:
 def reason(problem: str, silence: Silence, ended: str = "") -> str:
     """Return one line that says why a program is at fault: the problem, how it ended, what it printed, and the remedy.
 
+    The form of answers is no remedy where an exit status or stderr explains why the program ended.
+
     Args:
         problem: what the connection found.
         ended: how the process ended, "" while it runs.
@@ -109,9 +111,15 @@ def reason(problem: str, silence: Silence, ended: str = "") -> str:
         words.append(
             f"to `{silence.asked}` it printed {silence.came}" if silence.asked else f"it printed {silence.came}"
         )
+    explained = ended.partition(";")[0] not in (
+        "",
+        "exit status 0",
+    )  # a crash, which the form of an answer did not cause
     if len(logged := last_words(silence.stderr)) > len("$ #"):
         words.append(logged)
-    if remedy := silence.remedy:
+        explained = True
+    remedy = silence.remedy
+    if remedy and not (explained and FORM in remedy):
         words.append(remedy)
     return "; ".join(words)
 

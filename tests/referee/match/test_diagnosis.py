@@ -95,7 +95,28 @@ def test_a_notice_says_what_was_asked_and_what_came() -> None:
 
 def test_the_reason_holds_what_it_printed_before_it_ended() -> None:
     said = reason("the peer's output ended", silence(b"no net.bin\n"), "exit status 2")
-    assert said.startswith("the peer's output ended; exit status 2; to `1 protocol_version` it printed 'no net.bin'; ")
+    assert said == "the peer's output ended; exit status 2; to `1 protocol_version` it printed 'no net.bin'"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "ended", "hinted"),
+    [
+        ("", "exit status 0", True),
+        ("", "", True),
+        ("", "exit status 3", False),
+        ("", "killed by SIGSEGV", False),
+        ("no net.bin\n", "exit status 0", False),
+    ],
+)
+def test_how_it_ended_explains_a_crash_better_than_the_form_of_its_answer(
+    stderr: str, ended: str, hinted: bool
+) -> None:
+    said = reason("the peer's output ended", silence(b"=14 B2\n", stderr), ended)
+    assert (FORM in said) == ("ggp check" in said) == hinted and ended in said and stderr.strip() in said
+
+
+def test_a_crash_does_not_hide_that_it_speaks_another_protocol() -> None:
+    assert UCI in reason("the peer's output ended", silence(b"uciok\n", "failed\n"), "exit status 3")
 
 
 def test_last_words_of_a_traceback_have_file_and_line() -> None:
