@@ -20,7 +20,7 @@ _PERIOD = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,4}})/{_SECONDS}", re.ASCII)
 _BYOYOMI = re.compile(rf"(?:{_SECONDS}\+)?(\d{{1,3}})x{_SECONDS}", re.ASCII)
 _MOVE = re.compile(rf"{_SECONDS}/move", re.ASCII)
 _WITH_UNITS = re.compile(rf"(?=\d)(?:{_SECONDS}h)?(?:{_SECONDS}m(?:in)?)?(?:{_SECONDS}s)?(?:\+{_SECONDS}s?)?", re.ASCII)
-_FOREIGN = re.compile(r"(?:(\d{1,4})/)?(?:(\d{1,5}):)?(\d{1,7}(?:\.\d{1,3})?)(?:\+(\d{1,7}(?:\.\d{1,3})?))?", re.ASCII)
+_FOREIGN = re.compile(r"(?:(\d{1,4})/)?(?:(\d{0,5}):)?(\d{1,7}(?:\.\d{1,3})?)(?:\+(\d{1,7}(?:\.\d{1,3})?))?", re.ASCII)
 
 
 class SettingError(Problem, ValueError):
@@ -103,8 +103,9 @@ class TimeControl:
 def foreign_control(text: str) -> str:
     """Return a time control of cutechess or fastchess in our form, or the text itself if it needs no other.
 
-    `inf` is `none`; minutes become seconds, `1:30+1` is `90+1` and `5m` is `300`; `0+5` is `5+5`, because both programs
-    give the first move its increment.
+    `inf` is `none`; minutes become seconds, `1:30+1` is `90+1`, `:30` is `30` and `5m` is `300`. `0+5` is `5+5`,
+    because both programs give the first move its increment; `0/10` is `10`, because a period of 0 moves is the whole
+    game.
     """
     if text in ("inf", "infinite"):
         return "none"
@@ -117,9 +118,12 @@ def foreign_control(text: str) -> str:
         return text
     moves, minutes_said, seconds, added = found.groups()
     main = str(60 * int(minutes_said or 0) + Decimal(seconds))
-    if not float(main) and added and float(added) and not moves:
+    counted = bool(moves) and int(moves) > 0
+    if not float(main) and added and float(added) and not counted:
         main = added
-    return "".join([f"{moves}/" if moves else "", main, f"+{added}" if added else ""])
+    if not float(main):
+        return text
+    return "".join([f"{moves}/" if counted else "", main, f"+{added}" if added else ""])
 
 
 NO_CLOCK = TimeControl(ControlKind.NONE)

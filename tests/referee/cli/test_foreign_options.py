@@ -30,6 +30,8 @@ BOTS = ("yugo", "random", "greedy")
         ("-each tc=inf", "--time none"),
         ("-each tc=0+5", "--time 5+5"),
         ("-each tc=40/1:30", "--time 40/90"),
+        ("-each tc=0/10+0.1", "--time 10+0.1"),
+        ("-each tc=:30", "--time 30"),
         ("-tc inf", "--time none"),
         ("-tc=2:00", "--time 120"),
         ("-engine cmd=x tc=0:10+0.1 go", "go x=x --bot x,time=10+0.1"),
@@ -117,7 +119,11 @@ def test_a_name_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("text", "ours"),
-    [("1:30+1", "90+1"), ("5m", "300"), ("1h30m+2s", "5400+2"), ("inf", "none"), ("0+5", "5+5"), ("40/2:00", "40/120")],
+    [
+        *[("1:30+1", "90+1"), ("5m", "300"), ("1h30m+2s", "5400+2"), ("inf", "none"), ("0+5", "5+5")],
+        *[("40/2:00", "40/120"), ("0/10+0.1", "10+0.1"), ("0/0+2", "2+2"), ("0/60", "60"), (":30", "30")],
+        *[("40/:30", "40/30"), (":30.5+1", "30.5+1")],
+    ],
 )
 def test_another_programs_time_control_is_answered_with_ours(
     text: str, ours: str, capsys: pytest.CaptureFixture[str]
@@ -125,6 +131,14 @@ def test_another_programs_time_control_is_answered_with_ours(
     assert main([*BOTS, "--time", text]) == 2
     assert capsys.readouterr().err.endswith(f": write {ours}\n")
     assert str(TimeControl.parse(ours)) == ours
+
+
+@pytest.mark.parametrize("text", ["0:00", "0/0", ":0", "0/0:00+0"])
+def test_a_time_control_without_time_is_not_answered_with_another(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*BOTS, "--time", text]) == 2
+    assert "write" not in capsys.readouterr().err
 
 
 def test_the_words_of_a_test() -> None:
