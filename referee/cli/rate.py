@@ -235,11 +235,11 @@ def _as_json(ratings: "Ratings", prior: str, results: Results) -> dict[str, Any]
 
     `next` is the difference to the next in the list.
     """
-    misfits, totals = ratings.misfits(), results.totals()
+    standings, misfits, totals = ratings.standings(), ratings.misfits(), results.totals()
     return {
         "ratings": [
             {**asdict(line), "se": line.se or None} | dict(zip(("games", "score"), totals[line.name], strict=True))
-            for line in ratings.standings()
+            for line in standings
         ],
         "advantage": ratings.advantage,
         "model": ratings.model.name,
@@ -247,7 +247,7 @@ def _as_json(ratings: "Ratings", prior: str, results: Results) -> dict[str, Any]
         "tie": ratings.tie,
         "prior": prior,
         "anchors": list(ratings.anchors),
-        "zero": zero(ratings.anchors),
+        "zero": zero(ratings.anchors, grouped=any(line.group for line in standings)),
         "deviance": math.fsum(pair.deviance for pair in misfits),
         "degrees_of_freedom": ratings.degrees_of_freedom(),
         "misfits": [{**asdict(pair), "games": int(pair.games)} for pair in misfits[:WORST]],

@@ -200,12 +200,17 @@ def held(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[str, float]:
 
 def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPlace], here: bool = True) -> str:
     """The line under the standings: what zero is, and what ± is of. Not `here`: the standings are somewhere else."""
-    labels, there = {seat.id: seat.label for seat in seats}, {place.seat.id for place in shown}
-    groups = [[labels[id] for id in group if id in there] for group in fit.groups]
-    apart = groups_line([group for group in groups if group])
+    apart = groups_line(_shown_groups(fit, shown))
     idle = not all(place.score.games for place in shown)
     zero = zero_line(held(seats, fit), idle=idle, here=here, grouped=bool(apart))
     return f"{zero}; {apart}" if apart else zero
+
+
+def _shown_groups(fit: StoredFit, shown: Sequence[RankedPlace]) -> list[list[str]]:
+    """The labels of the bots shown, by the groups that never met; groups of which none is shown are left out."""
+    labels = {place.seat.id: place.seat.label for place in shown}
+    groups = [[labels[id] for id in group if id in labels] for group in fit.groups]
+    return [group for group in groups if group]
 
 
 def misfits_badly(fit: StoredFit) -> bool:
@@ -342,7 +347,7 @@ def standings_json(found: Standings) -> dict[str, Any]:
         "advantage_se": fit and fit.advantage_se,
         "tie": fit and fit.tie,
         "anchors": [labels[version] for version in fit.anchors] if fit else [],
-        "zero": zero(held(found.seats, fit)) if fit else None,
+        "zero": zero(held(found.seats, fit), grouped=len(_shown_groups(fit, found.places)) > 1) if fit else None,
         "deviance": fit and fit.deviance,
         "degrees_of_freedom": fit and fit.freedom,
         "misfits": misfits,

@@ -251,7 +251,9 @@ def test_groups_that_never_met_are_marked(tmp_path: Path) -> None:
     assert "zero is the mean of each group; ± is 95 %, of the difference to that mean" in ran.out
     rows = [line.split() for line in ran.out.splitlines()[:5]]
     assert rows[0][1] == "group" and [row[1] for row in rows[1:]] == ["1", "1", "2", "2"]
-    found = ggp("rate", str(table), "--json").json["ratings"]
+    told = ggp("rate", str(table), "--json").json
+    assert told["zero"] == "the mean of each group"
+    found = told["ratings"]
     assert [line["group"] for line in found] == [1, 1, 2, 2]
     assert [line["next"] is None for line in found] == [False, True, False, True], "no difference between groups"
     for one, other in (found[:2], found[2:]):

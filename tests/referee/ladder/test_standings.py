@@ -9,14 +9,16 @@ import pytest
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.standings import (
     BotScore,
+    Standings,
     is_current,
     make_fit,
     misfits_badly,
     places,
     rate_pool,
+    standings_json,
     zero_of,
 )
-from ggp.referee.ladder.store.model import PairScore, PoolEntry, StoredFit
+from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow, StoredFit
 from tests.support.stores import scores
 
 SEATS = [PoolEntry(1, "ann", "ann", "aa"), PoolEntry(2, "bob", "bob", "bb"), PoolEntry(3, "cat", "cat", "cc")]
@@ -163,6 +165,8 @@ def test_make_fit_compares_with_everyone_if_asked() -> None:
 ISLANDS = [PairScore(1, 2, wins=8, losses=3), PairScore(3, 4, wins=5, losses=3), PairScore(4, 5, wins=2)]
 FIVE = [*SEATS, PoolEntry(4, "dan", "dan", "dd"), PoolEntry(5, "eve", "eve", "ee")]
 
+POOL = PoolRow(1, "key", "main", "yugo", {}, "1+0.1", 0, 0)
+
 
 def test_groups_that_never_met_are_marked_and_not_compared() -> None:
     fit, scored = _fit(FIVE, ISLANDS), scores(ISLANDS)
@@ -174,6 +178,10 @@ def test_groups_that_never_met_are_marked_and_not_compared() -> None:
     assert [place.note for place in there] == ["group 1"] * 3 + ["group 2"] * 2
     said = zero_of(FIVE, fit, there)
     assert "2 groups of bots never met" in said and "group 1: dan, cat, eve; group 2: ann, bob" in said
+    assert said.startswith("zero is the mean of each group; ")
+    assert standings_json(Standings(POOL, FIVE, fit, there))["zero"] == "the mean of each group"
+    one_shown = Standings(POOL, FIVE, fit, there[:3])
+    assert standings_json(one_shown)["zero"] == "the mean of these bots" and "group" not in one_shown.zero()
     for group in fit.groups:
         assert sum(row.elo for row in fit.rows if row.id in group) == pytest.approx(0, abs=1e-9)
     joined = [*ISLANDS, PairScore(2, 3, ties=1)]
