@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.ladder.bot_settings import apart, cores_of_match, places
 from ggp.referee.ladder.builds import BotBuilds, built, sources_of
 from ggp.referee.ladder.progress import Progress, StopConditions
-from ggp.referee.ladder.store.model import Entrant, Ladder, Pool
+from ggp.referee.ladder.store.model import Entrant, InUse, Ladder, Locked, Pool
 from ggp.referee.ladder.toml_file import ConfigError, dotted
 from ggp.referee.ladder.tune import filled
 from ggp.referee.match.adjudication import AdjudicationRule
@@ -29,9 +30,10 @@ from ggp.referee.match.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot
 from ggp.referee.match.diagnosis import last_words
 from ggp.referee.match.engine import start_engine
 from ggp.referee.match.judge import check_reports
+from ggp.referee.match.match_runner import FIRST_PAUSE, LONGEST_PAUSE
 from ggp.referee.match.outcome import CannotStart, EngineFailed
 from ggp.referee.match.player import check_limits
-from ggp.referee.match.pool import LocalPool, WorkerPool
+from ggp.referee.match.pool import PATIENCE, LocalPool, WorkerPool
 from ggp.referee.match.process import ProcessLimits
 from ggp.referee.match.sandbox.levels import NONE
 from ggp.referee.match.sandbox.sources import is_current
@@ -140,7 +142,7 @@ def play_ladder(
         options = options.placed(ladder)
         again = partial(_read_again, file, watched, ladder, builds)
         store = opened.enter_context(Store.open(ladder.store, create=True))
-        store.take_lock(f"{name} {file}")
+        _take_lock(name, file, store, limits)
         try:
             live = live_base(ladder.store)
             controlled = attend(RunContext(ladder, store, again, live)) if attend else contextlib.nullcontext()
@@ -153,6 +155,28 @@ def play_ladder(
                 return LadderRun(ladder, store, options.hire(live), limits, seen, read, control, left, extras).go()
         finally:
             store.release_lock()
+
+
+def _take_lock(name: str, file: Path, store: "Store", limits: StopConditions) -> None:
+    """Take the run lock. Wait until `limits` while another process holds the database, but not if it runs the ladder.
+
+    Raises:
+        StoreError: The lock cannot be had.
+    """
+    began, pause = time.monotonic(), FIRST_PAUSE
+    while True:
+        try:
+            return store.take_lock(f"{name} {file}")
+        except InUse:
+            raise
+        except Locked as error:
+            left = limits.seconds_left(time.time(), time.monotonic())
+            if time.monotonic() - began > PATIENCE or (left is not None and left <= 0):
+                raise
+            if pause == FIRST_PAUSE:
+                click.echo(f"{name}: {error}; the run waits", err=True)
+        time.sleep(pause if left is None else min(pause, left))
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @contextlib.contextmanager

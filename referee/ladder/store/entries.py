@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, func, or_, select
 
 from ggp.referee.ladder.store.database import truncate
-from ggp.referee.ladder.store.model import Entrant, Ladder, Locked, Pool, PoolEntry, StoreError, Taken
+from ggp.referee.ladder.store.model import Entrant, InUse, Ladder, Pool, PoolEntry, StoreError, Taken
 from ggp.referee.ladder.store.schema import (
     ISSUED,
     NAME,
@@ -338,21 +338,21 @@ class Holder:
 
 
 def take(connection: Connection, me: Holder, name: str) -> None:
-    """Raises Locked while the process that holds the lock lives."""
+    """Raises InUse while the process that holds the lock lives."""
     now = clock(connection)
     check_free(connection, me, now, name)
     for front, (its, _) in fronts_of(connection).items():
         if its.lives(me, now, FRONT_SILENCE):
-            raise Locked(f"front {front} of {name} is run by {its}: wait until it is done, or end it")
+            raise InUse(f"front {front} of {name} is run by {its}: wait until it is done, or end it")
     connection.execute(run_lock.delete())
     connection.execute(run_lock.insert().values(id=_ROW, **asdict(replace(me, taken=now, beat=now))))
 
 
 def check_free(connection: Connection, me: Holder, now: int, name: str) -> None:
-    """Raises Locked while another process that lives holds the lock."""
+    """Raises InUse while another process that lives holds the lock."""
     holder = _holder(connection)
     if holder is not None and holder != me and holder.lives(me, now):
-        raise Locked(f"{name} is run by {holder}: wait until it is done, or end it")
+        raise InUse(f"{name} is run by {holder}: wait until it is done, or end it")
 
 
 def beat(connection: Connection, me: Holder, name: str) -> None:

@@ -470,6 +470,10 @@ class Locked(StoreError):
     code = "store-locked"
 
 
+class InUse(Locked):
+    """A process that lives runs this ladder or one of its fronts: waiting a moment would not help."""
+
+
 class Taken(Locked):
     """Another process took the run lock, since this one seemed to have ended: this one must end."""
 

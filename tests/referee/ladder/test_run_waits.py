@@ -22,7 +22,7 @@ from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.pool import LocalPool, WorkerPool, WorkersLost
 from ggp.referee.match.worker import Batch, BatchResult, WorkerConfig
 from ggp.referee.server.control.control import CommandQueue, RunController
-from tests.support.cli import Ggp, wait_until
+from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.dask_cluster import DaskCluster
 from tests.support.ladders import check_whole, first_line, open_store, write_ladder
 
@@ -257,6 +257,22 @@ def test_bots_that_enter_while_another_process_holds_the_store(tmp_path: Path) -
     assert running.process.poll() is None, running.process.communicate()
     running.process.terminate()
     assert running.wait().status == 143
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["freed", "until"])
+def test_a_store_that_is_locked_when_the_run_begins_is_waited_for(tmp_path: Path, ends: bool) -> None:
+    file = write_ladder(tmp_path)
+    assert ggp("ladder", "run", str(file), "--games", "2", "--jobs", "1").status == 0
+    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    limit = ["--until", "10s"] if ends else ["--games", "4"]
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1", *limit)
+    assert "the run waits" in first_line(running, "is locked by another process")
+    if not ends:
+        connection.execute("ROLLBACK")
+    assert running.wait().status == int(ends)
+    connection.close()
+    assert _games(file) == (2 if ends else 4)
 
 
 def _games(file: Path) -> int:
