@@ -131,7 +131,8 @@ def _list(ordering: Ordering, as_json: bool) -> int:
 
 
 def _challenge(values: Values) -> str:
-    head = f"{values['id']} {values['pool']}: {values['first']} against {values['second']}, {values['pairs']} pairs"
+    pairs = "1 pair" if values["pairs"] == "1" else f"{values['pairs']} pairs"
+    head = f"{values['id']} {values['pool']}: {values['first']} against {values['second']}, {pairs}"
     return f"{head}; {_progress(values)}"
 
 

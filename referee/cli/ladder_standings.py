@@ -31,8 +31,8 @@ from ggp.referee.ladder.standings import (
     title_of,
 )
 from ggp.referee.ladder.store.model import PoolEntry, StoredFit
-from ggp.referee.ratings.scale import half
-from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, width
+from ggp.referee.ratings.scale import half, too_few_line
+from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, width, wrapped
 
 if TYPE_CHECKING:
     pass
@@ -100,7 +100,8 @@ def show_standings(found: Standings) -> None:
             *([place.note] if noted else []),
         )
     show(sheet, title_of(found.pool))
-    say(*map(escape_unprintable, _remarks(found, found.fit)))
+    columns = screen_columns() or sys.maxsize
+    say(*(wrapped(escape_unprintable(text), columns) for text in _remarks(found, found.fit)))
 
 
 def _next(place: RankedPlace) -> tuple[str, str, str]:
@@ -117,7 +118,7 @@ def _remarks(found: Standings, fit: StoredFit) -> list[str]:
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
     remarks = [
         found.zero(),
-        *filter(None, [found.repeats]),
+        *filter(None, [found.repeats, too_few_line(found.provisional, "provisional")]),
         f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
         model + (": it misfits" if misfits_badly(fit) else ""),
     ]

@@ -16,7 +16,16 @@ from ggp.protocol.printed import json_text, without_password
 from ggp.referee.command_line import HELP, run_command
 from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.results import LONGEST_NAME, Line, PairedResults, Results, ResultsError, read_results
-from ggp.referee.ratings.scale import after_stop, effect_lines, groups_line, half, zero, zero_line
+from ggp.referee.ratings.scale import (
+    after_stop,
+    effect_lines,
+    groups_line,
+    half,
+    too_few_line,
+    with_enough,
+    zero,
+    zero_line,
+)
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, Model, SprtError, Verdict, effect, judge
 from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, wrapped
 from ggp.referee.tools.archive.places import is_ladder
@@ -136,8 +145,9 @@ def _show_logistic(results: PairedResults, as_object: bool) -> int:
         click.echo(json_text({**said, "penta": counts if by_pairs else None, **asdict(found), **_repeats(results)}))
         return 0
     say(escape_unprintable(f"{one} {wins + ties / 2:g} - {losses + ties / 2:g} {other}"), *effect_lines(found, 1, 8))
-    unit = "pairs" if by_pairs else "games"
-    say(escape_unprintable(f"model {LOGISTIC}, of {one}, by {sum(counts)} {unit}; the other Elo: --model davidson"))
+    if found.enough:
+        unit = "pairs" if by_pairs else "games"
+        say(escape_unprintable(f"model {LOGISTIC}, of {one}, by {sum(counts)} {unit}; the other Elo: --model davidson"))
     say(*_repeat_lines(results))
     return 0
 
@@ -233,12 +243,15 @@ def _rate(
 def _as_json(ratings: "Ratings", prior: str, results: Results) -> dict[str, Any]:
     """Elo throughout. `se` is the error of this `elo`, whose zero is `zero`; null of an anchor, which is held.
 
-    `next` is the difference to the next in the list.
+    `next` is the difference to the next in the list. `enough`: whether the table shows this Elo.
     """
-    standings, misfits, totals = ratings.standings(), ratings.misfits(), results.totals()
+    standings, enough = ratings.standings(), _with_elo(ratings, results)
+    misfits, totals = ratings.misfits(), results.totals()
     return {
         "ratings": [
-            {**asdict(line), "se": line.se or None} | dict(zip(("games", "score"), totals[line.name], strict=True))
+            {**asdict(line), "se": line.se or None}
+            | dict(zip(("games", "score"), totals[line.name], strict=True))
+            | {"enough": line.name in enough}
             for line in standings
         ],
         "advantage": ratings.advantage,
@@ -257,20 +270,30 @@ def _as_json(ratings: "Ratings", prior: str, results: Results) -> dict[str, Any]
 
 def show_ratings(ratings: "Ratings", prior: str, results: Results) -> None:
     standings = ratings.standings()
-    grouped = any(line.group for line in standings)
-    heads = ("#", *["group"] * grouped, "bot", "Elo", "±", "games", "score", "to next", "± ", "LOS")
+    enough = _with_elo(ratings, results)
+    grouped = bool(enough) and any(line.group for line in standings)
+    elo, gaps = (["Elo", "±"], ["to next", "± ", "LOS"]) if enough else ([], [])
+    heads = ("#", *["group"] * grouped, "bot", *elo, "games", "score", *gaps)
     sheet = TextTable(heads, frozenset({"bot"}), spare=(("score",), ("to next", "± ", "LOS"), ("games",)))
     totals = results.totals()
-    for rank, line in enumerate(standings, 1):
+    for rank, (line, lower) in enumerate(zip(standings, [*standings[1:], None], strict=True), 1):
         games, points = totals[line.name]
         share = f"{points / games:.1%}" if games else ""
-        after = line.next
-        next = (f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}") if after else ("", "", "")
-        sheet.add(rank, *[line.group] * grouped, line.name, f"{line.elo:z.1f}", half(line.se), games, share, *next)
+        rating, next = [""] * len(elo), [""] * len(gaps)
+        if line.name in enough:
+            rating = [f"{line.elo:z.1f}", half(line.se)]
+            if (after := line.next) and lower and lower.name in enough:
+                next = [f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}"]
+        sheet.add(rank, *[line.group] * grouped, line.name, *rating, games, share, *next)
     show(sheet)
     columns = screen_columns() or sys.maxsize
     notes = [*_notes(ratings, prior, results), *_repeat_lines(results)]
     say(*(wrapped(escape_unprintable(text), columns) for text in notes))
+
+
+def _with_elo(ratings: "Ratings", results: Results) -> set[str]:
+    """Return the bots whose Elo is worth printing; that of an anchor is given."""
+    return with_enough(results.rows()) | ratings.anchors.keys()
 
 
 def groups_of(standings: Iterable["Standing"]) -> list[list[str]]:
@@ -286,12 +309,17 @@ def _notes(ratings: "Ratings", prior: str, results: Results) -> list[str]:
     """The meaning of the numbers, and a misfit of the model."""
     seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
     other = f"; the Elo of ggp match: --model {LOGISTIC}" if len(results.names) == 2 else ""
-    groups = groups_of(ratings.standings())
+    standings, enough = ratings.standings(), _with_elo(ratings, results)
+    few = too_few_line([line.name for line in standings if line.name not in enough])
+    if not enough:
+        return [few, f"{results.lines.games} games"]
+    groups = groups_of(standings)
+    shared = ", shared by the groups" if groups else ""
     notes = [
-        *filter(None, [groups_line(groups)]),
+        *filter(None, [few, groups_line(groups)]),
         zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all(), grouped=bool(groups)),
         f"model {ratings.model.name} (Bradley-Terry), prior {prior}{other}",
-        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}; {results.lines.games} games",
+        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}{shared}; {results.lines.games} games",
     ]
     deviance, free = ratings.deviance(), ratings.degrees_of_freedom()
     if free and deviance > free + 3 * math.sqrt(2 * free):
@@ -402,7 +430,13 @@ def _counts_of_files(
     if model == "bayes" or not any(results.penta):
         return results.games_observed, sum(results.games)
     if results.single:
-        click.echo(f"ggp sprt: {results.single} games are in no complete pair: they are left out", err=True)
+        one = results.single == 1
+        said = (
+            "1 game is in no complete pair: it is"
+            if one
+            else f"{results.single} games are in no complete pair: they are"
+        )
+        click.echo(f"ggp sprt: {said} left out", err=True)
     return results.penta_observed, 2 * sum(results.penta)
 
 

@@ -4,6 +4,7 @@
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,7 +22,7 @@ from ggp.referee.ladder.store.model import (
     PoolRow,
     StoredFit,
 )
-from ggp.referee.ratings.scale import groups_line, half, zero, zero_line
+from ggp.referee.ratings.scale import are_enough, groups_line, half, zero, zero_line
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -276,6 +277,7 @@ class Standings:
     fit: StoredFit | None
     places: list[RankedPlace]
     repeated: int = 0  # games that repeat others and do not count in ratings
+    provisional: tuple[str, ...] = ()  # labels of versions with too few games for an Elo
 
     @property
     def labels(self) -> dict[int, str]:
@@ -317,8 +319,21 @@ def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: 
         except RatedLater:
             if fit is None:
                 raise
-    repeated = sum(sum(counts) for _, _, *counts in store.repeats(pool.id))
-    return Standings(pool, seats, fit, places(seats, scored, fit, everyone) if fit else [], repeated)
+    repeats = store.repeats(pool.id)
+    repeated = sum(sum(counts) for _, _, *counts in repeats)
+    shown = places(seats, scored, fit, everyone) if fit else []
+    return Standings(pool, seats, fit, shown, repeated, _provisional(shown, repeats))
+
+
+def _provisional(shown: Sequence[RankedPlace], repeats: Iterable[tuple[int, int, int, int, int]]) -> tuple[str, ...]:
+    """Return the labels of the versions whose games, without those that repeat others, are too few for an Elo."""
+    counts = {p.seat.id: Counter(wins=p.score.wins, ties=p.score.ties, losses=p.score.losses) for p in shown}
+    for first, second, wins, ties, losses in repeats:
+        for version, won, lost in ((first, wins, losses), (second, losses, wins)):
+            if version in counts:
+                counts[version].subtract({"wins": won, "ties": ties, "losses": lost})
+    rated = [place.seat for place in shown if place.row.se]  # an anchor's Elo is given
+    return tuple(seat.label for seat in rated if not are_enough(counts[seat.id].values()))
 
 
 def title_of(pool: PoolRow) -> str:

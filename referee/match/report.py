@@ -15,7 +15,16 @@ from ggp.referee.match.pool import SeriesReport, SeriesRun
 from ggp.referee.match.process import safe_name
 from ggp.referee.match.series import SeriesScore, SeriesTally
 from ggp.referee.ratings.repeats import ADVICE
-from ggp.referee.ratings.scale import MEANS, effect_lines, groups_line, half, in_elo, zero_line
+from ggp.referee.ratings.scale import (
+    MEANS,
+    effect_lines,
+    groups_line,
+    half,
+    in_elo,
+    too_few_line,
+    with_enough,
+    zero_line,
+)
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Effect, Verdict, effect
 from ggp.referee.terminal import LinePart, TextTable, bar_part, escape_unprintable, say, show, span
@@ -94,13 +103,7 @@ def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
     from ggp.referee.ratings.bradley_terry import Counts, CountsError  # numpy: a series of two bots does without
     from ggp.referee.ratings.ratings import rate
 
-    rows = list[tuple[str, str, float, float, float]]()
-    for run in report.runs:
-        for bot in (0, 1):
-            score = run.tally.observed(bot)
-            if score.games:
-                first, second = (run.setup.bots[seat].name for seat in (bot, 1 - bot))
-                rows.append((first, second, score.wins, score.draws, score.losses))
+    rows = _rows(report)
     if not rows:
         return {}
     try:
@@ -108,6 +111,18 @@ def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
     except CountsError:
         return {}
     return {line.name: line for line in rated.standings()}
+
+
+def _rows(report: SeriesReport) -> list[tuple[str, str, float, float, float]]:
+    """Return first, second, and wins, draws and losses of the first, without games that repeat others."""
+    rows = list[tuple[str, str, float, float, float]]()
+    for run in report.runs:
+        for bot in (0, 1):
+            score = run.tally.observed(bot)
+            if score.games:
+                first, second = (run.setup.bots[seat].name for seat in (bot, 1 - bot))
+                rows.append((first, second, score.wins, score.draws, score.losses))
+    return rows
 
 
 def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
@@ -125,8 +140,8 @@ def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
 def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[str, Any]:
     """The report as plain values; scores are wins, draws, losses and points.
 
-    Of two bots: the effect, the pairs and the test, as the first of them sees it. Of more: `elo` and `se` of each, and
-    every two under `pairs`.
+    Of two bots: the effect, the pairs and the test, as the first of them sees it. Of more: `elo` and `se` of each,
+    whether its games are `enough` for them, and every two under `pairs`.
     """
     setup, faults = report.runs[0].setup, _faults(report)[0]
     tallies = [run.tally for run in report.runs]
@@ -136,6 +151,7 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
         ends.update(tally.terminations)
     several = len(report.runs) > 1
     rated = rate_bots(report) if several else {}
+    enough = with_enough(_rows(report))
     suspended = [{"who": who, "reason": reason} for who, reason in report.suspended.items()]
     return {
         "game": setup.setting.game,
@@ -143,7 +159,7 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
         "series": setup.series,
         "seed": setup.seed,
         "time": str(setup.setting.control),
-        "bots": [_bot_json(bot, report, rated) for bot in bots_of(report)],
+        "bots": [_bot_json(bot, report, rated, enough) for bot in bots_of(report)],
         "black": _score_json(colours[0]),
         "white": _score_json(colours[1]),
         "games": sum(tally.games for tally in tallies),
@@ -167,7 +183,9 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
     }
 
 
-def _bot_json(bot: BotSpec, report: SeriesReport, rated: "Mapping[str, Standing]") -> dict[str, Any]:
+def _bot_json(
+    bot: BotSpec, report: SeriesReport, rated: "Mapping[str, Standing]", enough: Collection[str]
+) -> dict[str, Any]:
     totals, (faults, reasons) = BotTotals(bot, report.runs), _faults(report)
     line = rated.get(bot.name)
     return {
@@ -178,7 +196,12 @@ def _bot_json(bot: BotSpec, report: SeriesReport, rated: "Mapping[str, Standing]
         "seat1": _score_json(totals.seats[0]),
         "seat2": _score_json(totals.seats[1]),
         **(
-            {"elo": line and line.elo, "se": line and line.se, "group": line.group if line else 0}
+            {
+                "elo": line and line.elo,
+                "se": line and line.se,
+                "enough": line is not None and bot.name in enough,
+                "group": line.group if line else 0,
+            }
             if len(report.runs) > 1
             else {}
         ),
@@ -324,20 +347,24 @@ def _show_two(report: SeriesReport, title: str) -> None:
 
 def _show_standings(report: SeriesReport, title: str) -> None:
     rated = rate_bots(report)
-    groups = _groups(rated)
-    sheet = _bot_table((*["group"] * bool(groups), "Elo", "±"))
+    enough = with_enough(_rows(report)) & rated.keys()
+    groups = _groups(rated) if enough else []
+    heads = ["Elo", "±"] if enough else []
+    sheet = _bot_table((*["group"] * bool(groups), *heads))
     order = {name: place for place, name in enumerate(rated)}
     for bot in sorted(bots_of(report), key=lambda bot: order.get(bot.name, len(order))):
         line = rated.get(bot.name)
-        rating = (f"{line.elo:z.1f}", half(line.se)) if line else ("", "")
+        rating = [f"{line.elo:z.1f}", half(line.se)] if line and bot.name in enough else [""] * len(heads)
         sheet.add(bot.name, *[line.group if line else ""] * bool(groups), *rating, *_cells(bot, report))
     show(sheet, title)
     if groups:
         say(escape_unprintable(groups_line(groups)))
-    if rated:
+    if few := too_few_line([name for name in rated if name not in enough]):
+        say(escape_unprintable(few))
+    if enough:
         say(zero_line({}, grouped=bool(groups)))
     say(*map(escape_unprintable, _meetings(report)))
-    if rated:
+    if enough:
         say("the table has Bradley-Terry Elo (model davidson)")
 
 

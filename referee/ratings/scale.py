@@ -1,9 +1,10 @@
 """What ratings and effects mean: points that they let expect, and their text forms. Imports no numpy."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ggp.referee.ratings.sprt import Effect, Estimate
+from ggp.referee.ratings.sprt import FEWEST_GAMES, Effect, Estimate
 
 ELO = 400 / math.log(10)  # Elo in one natural unit
 MEANS = ("LL", "LD", "DD+WL", "WD", "WW")  # pairs by their points, 0, ½, 1, 1½, 2
@@ -56,15 +57,40 @@ def groups_line(groups: Sequence[Sequence[str]]) -> str:
     """What a table of ratings says of groups of bots that never met, by their names; "" for one group."""
     if len(groups) < 2:
         return ""
-    said = [
-        f"group {number}: {', '.join(names[:_NAMED])}" + (f" and {len(names) - _NAMED} more" * (len(names) > _NAMED))
-        for number, names in enumerate(groups[:_NAMED], 1)
-    ]
+    said = [f"group {number}: {_some(names)}" for number, names in enumerate(groups[:_NAMED], 1)]
     said += [f"and {len(groups) - _NAMED} more groups"] if len(groups) > _NAMED else []
     return (
         f"{len(groups)} groups of bots never met, not even through others, so their ratings cannot be compared "
         f"({'; '.join(said)}); zero is the mean of the group where it has no anchor"
     )
+
+
+def with_enough(rows: Iterable[tuple[str, str, float, float, float]]) -> set[str]:
+    """Return the bots whose games suffice for an Elo: as many as an Effect takes, which did not all end alike.
+
+    Args:
+        rows: First, second, and wins, ties and losses of the first, without games that repeat others.
+    """
+    ends = defaultdict[str, Counter[int]](Counter)
+    for first, second, wins, ties, losses in rows:
+        ends[first].update({2: int(wins), 1: int(ties), 0: int(losses)})
+        ends[second].update({0: int(wins), 1: int(ties), 2: int(losses)})
+    return {bot for bot, found in ends.items() if are_enough(found.values())}
+
+
+def are_enough(counts: Collection[float]) -> bool:
+    """Return whether so many wins, ties and losses suffice for an Elo."""
+    return sum(counts) >= FEWEST_GAMES and sum(count > 0 for count in counts) > 1
+
+
+def too_few_line(names: Sequence[str], what: str = TOO_FEW) -> str:
+    """Say which bots have too few games for an Elo, and how many are enough; "" without such bots."""
+    enough = f"{FEWEST_GAMES} games of a bot are enough, unless they repeat each other or all end alike"
+    return f"{what}: {_some(names)}; {enough}" if names else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 
 def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:

@@ -134,7 +134,7 @@ Model = Literal["normalized", "logistic", "bayes"]
 State = Literal["continue", "H0", "H1", "inconclusive"]
 MODELS: tuple[Model, ...] = get_args(Model)
 FARTHEST = 2000.0  # Elo
-_FEWEST_GAMES = 20  # with fewer, an Elo says more about the method than about the bots
+FEWEST_GAMES = 20  # with fewer, an Elo says more about the method than about the bots
 Z95 = 1.959963984540054  # Φ(Z95) = 0.975
 
 
@@ -416,7 +416,7 @@ def _plain(sample: ScoreSample) -> Effect:
     if not cells:
         return Effect()
     played, mean = math.fsum(sample.counts), sample.mean
-    enough = played * sample.games >= _FEWEST_GAMES and len(cells) > 1
+    enough = played * sample.games >= FEWEST_GAMES and len(cells) > 1
     if len(cells) == 1:
         (mean,) = cells
         share = (0.05 if mean in (0, 1) else 0.025) ** (1 / played)

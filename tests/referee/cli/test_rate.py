@@ -66,10 +66,10 @@ def test_the_shape_of_the_json(results: Path) -> None:
 
 def test_no_number_is_minus_zero(capsys: pytest.CaptureFixture[str]) -> None:
     """A fit leaves a trace of rounding, of either sign, where an even result should give 0."""
-    ratings = rate(Counts.of([("a", "b", 3, 0, 0), ("b", "a", 3, 0, 0)]))
+    ratings = rate(Counts.of([("a", "b", 10, 0, 0), ("b", "a", 10, 0, 0)]))
     results = Results()
-    results.add("a", "b", 0, 3)
-    results.add("b", "a", 0, 3)
+    results.add("a", "b", 0, 10)
+    results.add("b", "a", 0, 10)
     for trace in (-1e-15, 1e-15):
         fitted = replace(ratings.fitted, advantage=trace)
         show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool", results)
@@ -239,7 +239,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal(results: Path, tmp_path: Path
     assert [word for word in whole.split() if "." in word] == [word for word in plain.split() if "." in word]
 
 
-ISLANDS = "first,second,result,count\na,b,1,5\na,b,0,5\nc,d,1,7\nc,d,0,3\n"
+ISLANDS = "first,second,result,count\na,b,1,15\na,b,0,15\nc,d,1,21\nc,d,0,9\n"
 
 
 def test_groups_that_never_met_are_marked(tmp_path: Path) -> None:
@@ -275,3 +275,47 @@ def test_a_game_through_others_joins_groups(tmp_path: Path) -> None:
     assert "groups" not in ran.out and {
         line["group"] for line in ggp("rate", str(table), "--json").json["ratings"]
     } == {0}
+
+
+def _rated(text: str, tmp_path: Path, *words: str) -> tuple[str, dict[str, bool]]:
+    """What `ggp rate` prints of a CSV file, and of which bots `--json` says that their games are enough."""
+    table = tmp_path / "results.csv"
+    table.write_text(text, encoding="utf-8")
+    lines = ggp("rate", str(table), "--json", *words).json["ratings"]
+    assert all(isinstance(line["elo"], float) and "se" in line for line in lines), "the numbers stay in the JSON"
+    return ggp("rate", str(table), *words).out, {line["name"]: line["enough"] for line in lines}
+
+
+@pytest.mark.parametrize("text", ["a,b,0,2\nb,a,1,2\n", "a,b,1,9\nb,a,1,10\n", "a,b,1,20\nb,a,0,20\n"])
+def test_too_few_games_give_a_score_and_no_elo(text: str, tmp_path: Path) -> None:
+    out, enough = _rated(text, tmp_path)
+    assert enough == {"a": False, "b": False}
+    head, *rows = out.splitlines()
+    assert head.split() == ["#", "bot", "games", "score"] and rows[0].endswith("%") and rows[1].endswith("%")
+    assert rows[2].startswith("too few games for an Elo: ") and "; 20 games of a bot are enough, unless " in rows[2]
+    assert "±" not in out and "first seat" not in out and "zero" not in out
+
+
+def test_one_bot_with_too_few_games_leaves_the_others_their_elo(tmp_path: Path) -> None:
+    text = "a,b,1,20\nb,a,1,12\nnew,a,1,2\nnew,b,1,2\n"
+    out, enough = _rated(text, tmp_path)
+    assert enough == {"a": True, "b": True, "new": False}
+    assert "too few games for an Elo: new; 20 games" in out and "zero is" in out and "first seat" in out
+    rows = {line.split()[1]: line.split()[2:] for line in out.splitlines()[1:4]}
+    assert rows["new"] == ["4", "100.0%"], "neither an Elo nor the difference to the next"
+    assert len(rows["a"]) == 7 and len(rows["b"]) == 4
+    anchored, enough = _rated(text, tmp_path, "--anchor", "new=1500")
+    assert enough["new"] and "1500.0" in anchored and "too few" not in anchored, "the Elo of an anchor is given"
+
+
+def test_two_bots_have_no_count_of_pairs_without_an_elo(tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text("a,b,1,2\n", encoding="utf-8")
+    out = ggp("rate", str(table), "--model", "logistic").out
+    assert "too few games for an Elo" in out and " by " not in out
+
+
+def test_groups_share_what_the_first_seat_is_worth(tmp_path: Path) -> None:
+    out, _ = _rated(ISLANDS, tmp_path)
+    assert ", shared by the groups; 60 games" in out
+    assert "shared" not in _rated(CSV, tmp_path)[0]

@@ -137,7 +137,7 @@ def test_commands_read_records(tmp_path: Path) -> None:
     judged = ggp("sprt", str(record), *bounds)
     assert (
         judged.json == ggp("sprt", "--penta", "0,0,2,1,1", *bounds).json
-        and "1 games are in no complete pair" in judged.err
+        and "1 game is in no complete pair: it is left out" in judged.err
     )
     other = ggp("sprt", str(record), "--new", B, *bounds)
     assert other.json == ggp("sprt", "--penta", "1,1,2,0,0", *bounds).json

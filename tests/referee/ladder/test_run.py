@@ -365,7 +365,7 @@ def test_the_last_line_says_why_it_is_over(tmp_path: Path) -> None:
     file = write_ladder(tmp_path, more='[format]\nkind = "round-robin"\npairs = 1\n')
     for words in (["--quiet"], []):
         ran = ggp("ladder", "run", str(file), *words)
-        assert ran.status == 0 and ran.err.splitlines()[-1] == "ggp ladder run: over: all have met in 1 pairs"
+        assert ran.status == 0 and ran.err.splitlines()[-1] == "ggp ladder run: over: all have met in 1 pair"
 
 
 def test_errors_of_ratings_are_of_all_who_may_play_and_of_no_other(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_round_whose_pairs_cannot_be_stored_waits(tmp_path: Path, error: str, 
 def test_whether_it_is_over_is_asked_until_the_store_answers(tmp_path: Path, controlled: bool) -> None:
     file = write_ladder(tmp_path, more='[format]\nkind = "round-robin"\npairs = 1\n')
     progress = play(file, StopConditions(), local, "seats", 1, ERRORS["away"], controlled)
-    assert (progress.finished, progress.failed) == ("all have met in 1 pairs", "")
+    assert (progress.finished, progress.failed) == ("all have met in 1 pair", "")
     assert progress.stored == GAMES
 
 

@@ -147,21 +147,40 @@ def three(outcomes: Sequence[Sequence[int]]) -> SeriesReport:
 
 
 def test_more_bots_are_rated_together(capsys: pytest.CaptureFixture[str]) -> None:
-    report = three([[WON, WON, LOST, WON], [WON, WON, WON, TIED], [TIED, WON, WON, LOST]])
+    report = three([[WON, WON, LOST, WON] * 3, [WON, WON, WON, TIED] * 3, [TIED, WON, WON, LOST] * 3])
     found = as_json(report, "", [])
     elo = {bot["name"]: bot["elo"] for bot in found["bots"]}
     assert list(elo) == ["a", "b", "c"] and elo["a"] > elo["b"] > elo["c"] and abs(math.fsum(elo.values())) < 1e-6
     assert [(pair["a"], pair["b"], pair["points"]) for pair in found["pairs"]] == [
-        ("a", "b", 3),
-        ("a", "c", 3.5),
-        ("b", "c", 2.5),
+        ("a", "b", 9),
+        ("a", "c", 10.5),
+        ("b", "c", 7.5),
     ]
-    assert found["games"] == 12 and found["bots"][0]["points"] == 6.5 and "elo" not in found
+    assert found["games"] == 36 and found["bots"][0]["points"] == 19.5 and "elo" not in found
+    assert [bot["enough"] for bot in found["bots"]] == [True] * 3
     print_report(report, "")
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:5]] == ["a", "b", "c"]
-    assert "a 3 - 1 b" in lines[6] and "zero is the mean of these bots" in lines[5]
-    assert score_line(report) == "a 6.5, b 3.5, c 2"
+    assert "a 9 - 3 b" in lines[6] and "zero is the mean of these bots" in lines[5]
+    assert score_line(report) == "a 19.5, b 10.5, c 6"
+
+
+def test_several_bots_with_too_few_games_have_scores_and_no_elo(capsys: pytest.CaptureFixture[str]) -> None:
+    report = three([[WON, WON], [WON, LOST], [TIED, WON]])
+    print_report(report, "")
+    out = capsys.readouterr().out
+    assert "too few games for an Elo: a, b, c; 20 games of a bot are enough, unless" in out
+    assert "±" not in out and "zero is" not in out and "Bradley-Terry" not in out and "a 2 - 0 b\n" in out
+    found = as_json(report, "", [])["bots"]
+    assert [bot["enough"] for bot in found] == [False] * 3 and all(bot["se"] > 0 for bot in found)
+
+
+def test_a_bot_that_won_every_game_has_no_elo_beside_those_that_have_one(capsys: pytest.CaptureFixture[str]) -> None:
+    report = three([[WON] * 12, [WON] * 12, [WON, LOST, TIED, WON] * 3])
+    print_report(report, "")
+    out = capsys.readouterr().out
+    assert "too few games for an Elo: a; 20 games" in out and "zero is the mean" in out
+    assert [bot["enough"] for bot in as_json(report, "", [])["bots"]] == [False, True, True]
 
 
 @pytest.mark.slow

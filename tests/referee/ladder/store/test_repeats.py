@@ -66,9 +66,11 @@ def test_ratings_leave_repeats_out_and_say_so(tmp_path: Path, capsys: Capture) -
         assert [(row.elo, row.se) for row in found.fit.rows] == [(row.elo, row.se) for row in want.fit.rows]
         assert [place.score.games for place in found.places][:2] == [40, 40], "the score is of all games"
         assert found.repeated == 38 and want.repeated == 0
+        assert set(found.provisional) == set(want.provisional) == {place.seat.label for place in found.places}
         ladder_standings.show_standings(found)
     told = capsys.readouterr().out
     assert "38 of 40 games repeat others and do not count in the ratings" in told and "openings = 4" in told
+    assert "provisional: " in told and "; 20 games of a bot are enough" in told
 
 
 def test_a_pair_of_bots_and_its_test_leave_repeats_out(tmp_path: Path, capsys: Capture) -> None:
