@@ -59,7 +59,7 @@ class Schedule:
         self.batches, self._issued = past.batches, past.issued
         self._tally, self._tallied = ResultsTable(past.settled), max(0, past.batches - 2)  # of the batches below
         self._met, self._lost = PairCounts(past.met), PairCounts(past.lost)
-        self._lost_rounds = set(past.lost_rounds)  # of a Swiss tournament
+        self._rounds = past.rounds  # of a Swiss tournament, from the batches below `_tallied`
         self._results: defaultdict[int, list[PairResult]] = defaultdict(list)  # by batch, from `_tallied` on
         self._open: dict[int, Pair] = {}  # issued by the store and not fixed, by number
         self._waiting: list[int] = []  # a heap of the open ones that are to be played; some are no longer open
@@ -143,7 +143,7 @@ class Schedule:
         if not self._close(result.number):
             if self._withdrawn.pop(result.number, None) is None:
                 return
-            if result.points is not None and self._format.kind is not FormatKind.SWISS:
+            if result.points is not None:
                 self._lost.add(result.first, result.second, -1)  # it was being played when it was withdrawn
         if result.batch < self._tallied:
             self._tally.add(result.meetings)
@@ -225,8 +225,7 @@ class Schedule:
         for pair in [pair for pair in pairs if not {pair.first, pair.second} <= self._present]:
             self._close(pair.number)
             self._withdrawn[pair.number] = pair
-            if self._format.kind is not FormatKind.SWISS:  # there a whole round is lost, or none of it
-                self._lost.add(pair.first, pair.second)
+            self._lost.add(pair.first, pair.second)
             if self._test and self._test.concerns(pair.first, pair.second):
                 self._test.offer(pair.number, None)
             if self.tune and self.tune.concerns(pair.first, pair.second):
@@ -238,25 +237,24 @@ class Schedule:
             results = self._results.pop(batch, [])
             for result in results:
                 self._tally.add(result.meetings)
+            # The store says which pairs were withdrawn; a suspension counts with the results of its batch.
+            for result in results:
+                if result.lost is LostReason.SUSPENDED:
+                    self._lost.add(result.first, result.second)
             if self._format.kind is FormatKind.SWISS:
                 self._fold_round(batch, results)
-            else:  # the store says which pairs were withdrawn; a suspension counts with the results of its batch
-                for result in results:
-                    if result.lost is LostReason.SUSPENDED:
-                        self._lost.add(result.first, result.second)
             del self._unfixed[batch]
         self._tallied = max(self._tallied, last + 1)
 
     def _fold_round(self, number: int, results: Sequence[PairResult]) -> None:
-        """Have a round played again, with the bots that are there now, if not one of its pairs was played."""
         withdrawn = [pair for pair in self._withdrawn.values() if pair.batch == number]
-        played = any(result.meetings or not result.lost for result in results)
-        if played or number in self._lost_rounds or not (results or withdrawn):
-            return
-        self._lost_rounds.add(number)
-        lost: list[Pair | PairResult] = [*results, *withdrawn]
-        for pair in lost:
-            self._lost.add(pair.first, pair.second)
+        lost = self._names(result for result in results if result.lost) | self._names(withdrawn)
+        self._rounds = self._rounds.after(self._names(result for result in results if not result.lost), lost)
+
+    def _names(self, pairs: Iterable[Pair | PairResult]) -> set[str]:
+        """The names of the bots of these pairs; all versions of a bot have one name."""
+        names = {seat.id: seat.name for seat in self._seats}
+        return {names[id] for pair in pairs for id in (pair.first, pair.second) if id in names}
 
     def _remember(self, result: PairResult) -> None:
         if self._format.kind in TESTED:
@@ -357,25 +355,35 @@ class Schedule:
     def _round(self, seats: Sequence[PoolEntry]) -> tuple[list[Pairing], str]:
         """A round of a Swiss tournament is a batch. Byes are not stored: they are rounds without a pair.
 
+        Where pairs of a round were lost, the next batch pairs the bots that have not played in it, new versions in
+        place of the old ones. If no two of these may meet, the next round begins.
+
         A bye is as good as winning all games of a round. Who joined late missed rounds, too: no more of them count as
         byes than one in as many rounds as there are bots. A game that does not count is half a point to either.
         """
-        rounds = self.batches - len(self._lost_rounds)
-        if rounds >= self._format.rounds:
+        if self._rounds.short:
+            rest = [seat for seat in seats if seat.name not in self._rounds.played]
+            if len({seat.version for seat in rest}) > 1 and (pairs := self._paired(rest, self._rounds.began - 1)):
+                return pairs, ""
+        if self._rounds.began >= self._format.rounds:
             return [], f"all {self._format.rounds} rounds are played"
-        ids, each = self._here, max(1, self._format.pairs)
+        return self._paired(seats, self._rounds.began), _NO_OPPONENT
+
+    def _paired(self, seats: Sequence[PoolEntry], rounds: int) -> list[Pairing]:
+        """The pairs of a Swiss round between these bots, after so many rounds."""
+        ids, each = [seat.id for seat in seats], max(1, self._format.pairs)
         met, issued = self._met.table(ids)
         lost, lost_each = self._lost.table(ids)
         met, issued = met - lost, issued - lost_each
         games, points = self._tally.totals(ids)
-        missed = np.maximum(0, rounds - issued // each)
-        byes = np.minimum(missed, -(-rounds // len(ids)))
-        points = points + (GAMES * issued - games) / 2 + GAMES * each * byes
+        missed = np.maximum(0, rounds - -(-issued // each))
+        byes = np.minimum(missed, -(-rounds // len(self._here)))
+        points = points + np.maximum(0, GAMES * issued - games) / 2 + GAMES * each * byes
         versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
         chance = random_for(self._seed, self._name, self.batches)
         pairs = pair_round(SwissTable(points, missed, versions, -(-met // each)), chance)
         turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]
-        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn], _NO_OPPONENT
+        return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn]
 
     def _pardoned(self, seat: PoolEntry) -> bool:
         """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""

@@ -21,6 +21,7 @@ from ggp.referee.ladder.store.model import (
     PairScore,
     PoolEntry,
     PoolPast,
+    SwissRounds,
 )
 
 Elo = Mapping[int, float]
@@ -119,33 +120,31 @@ class ScheduleStore:
             cells = merged.setdefault((first, second), [0] * 6)
             for index, flag in enumerate(kind):
                 cells[index] += flag * times
-        rounds = self._lost_rounds()
         return PoolPast(
             batches=batches,
             issued=len(self.pairs),
             settled=tuple(PairScore(first, second, *cells) for (first, second), cells in merged.items()),
             recent=tuple((pair, self.results.get(pair.number)) for pair in self.pairs if pair.batch >= batches - 2),
             met=Counter(_two(pair) for pair in self.pairs),
-            lost=Counter(_two(pair) for pair in self.pairs if self._is_lost(pair, batches, rounds)),
-            lost_rounds=rounds,
+            lost=Counter(_two(pair) for pair in self.pairs if self._is_lost(pair, batches)),
+            rounds=self._rounds(batches - 2),
             results=tuple(self.results[n] for n in sorted(self.results)) if self.format.kind in TESTED else (),
         )
 
-    def _lost_rounds(self) -> frozenset[int]:
-        lost: dict[int, bool] = {}
-        for pair in self.pairs:
-            result = self.results.get(pair.number)
-            gone = result is not None and result.lost is not None and not result.meetings
-            lost[pair.batch] = lost.get(pair.batch, True) and gone
-        swiss = self.format.kind is FormatKind.SWISS
-        return frozenset(number for number, gone in lost.items() if gone and swiss)
+    def _rounds(self, batches: int) -> SwissRounds:
+        names, rounds = {seat.id: seat.name for seat in self.seats}, SwissRounds()
+        for batch in range(batches if self.format.kind is FormatKind.SWISS else 0):
+            played, lost = set[str](), set[str]()
+            for pair in self.pairs:
+                if pair.batch == batch:
+                    (lost if self.results[pair.number].lost else played).update((names[pair.first], names[pair.second]))
+            rounds = rounds.after(played, lost)
+        return rounds
 
-    def _is_lost(self, pair: Pair, batches: int, rounds: frozenset[int]) -> bool:
+    def _is_lost(self, pair: Pair, batches: int) -> bool:
         result = self.results.get(pair.number)
         if result is None or result.lost is None:
             return False
-        if self.format.kind is FormatKind.SWISS:
-            return pair.batch in rounds
         return result.lost is LostReason.WITHDRAWN or pair.batch < batches - 2
 
     def schedule(self, seed: int = 7) -> Schedule:

@@ -54,6 +54,7 @@ from ggp.referee.ladder.store.model import (
     PairScore,
     PoolPast,
     StoreError,
+    SwissRounds,
     UnplayablePair,
 )
 from ggp.referee.ladder.store.schema import (
@@ -248,6 +249,7 @@ _SETTLE = (
     .values({name: bindparam(f"new_{name}") for name in ("state", "done", "points", "culprit", "reason")})
 )
 _ADD_GAMES, _ADD_RECORDS = games.insert(), records.insert()
+_ONE, _TWO = versions.alias("one"), versions.alias("two")
 _LAST = {table: select(func.max(table.c.id)) for table in (games, pairs, challenges)}
 
 
@@ -305,7 +307,6 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
     recent = [(_pair(row), result) for row, result in _with_results(connection, these)]
     with _many_values():
         settled, met = _settled(connection, pool, _recent_counts(connection, these))
-    rounds = _lost_rounds(connection, pool) if kind is FormatKind.SWISS else None
     return PoolPast(
         batches=batches,
         issued=issued,
@@ -313,8 +314,8 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
         recent=tuple(recent),
         met=met,
         results=tuple(_all_results(connection, pool)) if kind in TESTED else (),
-        lost={} if kind is FormatKind.LADDER else _lost_pairs(connection, pool, batches, rounds),
-        lost_rounds=rounds or frozenset(),
+        lost={} if kind is FormatKind.LADDER else _lost_pairs(connection, pool, batches),
+        rounds=_rounds(connection, pool, batches - 2) if kind is FormatKind.SWISS else SwissRounds(),
     )
 
 
@@ -405,24 +406,31 @@ def _all_results(connection: Connection, pool: int) -> Iterator[PairResult]:
         after = page[-1][0].number
 
 
-def _lost_rounds(connection: Connection, pool: int) -> frozenset[int]:
-    """Return the batches of which every pair is lost and no game was played."""
-    played = func.count(case((or_(~_is_lost(), pairs.c.done != 0), 1)))
-    query = select(pairs.c.batch).where(pairs.c.pool == pool).group_by(pairs.c.batch).having(played == 0)
-    return frozenset(connection.execute(query).scalars())
+def _rounds(connection: Connection, pool: int, batches: int) -> SwissRounds:
+    """Return the rounds of a Swiss tournament that its batches below this number make up.
+
+    Only a batch after one with lost pairs can be less than a round, so all other batches are counted unseen.
+    """
+    mine = and_(pairs.c.pool == pool, pairs.c.batch < batches)
+    short = set(connection.execute(select(pairs.c.batch).where(mine, _is_lost()).distinct()).scalars())
+    seen = {number for batch in short for number in (batch, batch + 1)}
+    columns = select(pairs.c.batch, _is_lost().label("lost"), _ONE.c.name, _TWO.c.name.label("other"))
+    query = columns.join(_ONE, _ONE.c.id == pairs.c.first).join(_TWO, _TWO.c.id == pairs.c.second).where(mine)
+    played, lost = defaultdict[int, set[str]](set), defaultdict[int, set[str]](set)
+    for row in in_parts(connection, query, pairs.c.batch, seen):
+        (lost if row.lost else played)[row.batch] |= {row.name, row.other}
+    rounds = SwissRounds()
+    for batch in range(batches):
+        rounds = rounds.after(played[batch], lost[batch])
+    return rounds
 
 
-def _lost_pairs(
-    connection: Connection, pool: int, batches: int, rounds: frozenset[int] | None
-) -> dict[tuple[int, int], int]:
+def _lost_pairs(connection: Connection, pool: int, batches: int) -> dict[tuple[int, int], int]:
     """Return how many pairs of any two versions, (lower id, higher id), are lost, as PoolPast says.
 
-    `rounds`: the lost rounds of a Swiss tournament, None for any other format. This looks at every pair of the pool.
+    This looks at every pair of the pool.
     """
-    if rounds is None:
-        these = and_(_is_lost(), or_(pairs.c.state == WITHDRAWN, pairs.c.batch < batches - 2))
-    else:
-        these = and_(_is_lost(), pairs.c.batch.in_(sorted(rounds)))
+    these = and_(_is_lost(), or_(pairs.c.state == WITHDRAWN, pairs.c.batch < batches - 2))
     query = select(pairs.c.first, pairs.c.second, func.count()).where(pairs.c.pool == pool, these)
     found: dict[tuple[int, int], int] = defaultdict(int)
     for first, second, number in connection.execute(query.group_by(pairs.c.first, pairs.c.second)):

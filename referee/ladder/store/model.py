@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
 from functools import cached_property
@@ -241,14 +241,36 @@ class PoolEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class SwissRounds:
+    """The rounds of a Swiss tournament that its batches so far make up.
+
+    `began`: how many; `played`: the names of the bots that have played in the last one; `short`: a pair of the last
+    batch was lost, so that the next batch may complete the round.
+    """
+
+    began: int = 0
+    played: frozenset[str] = frozenset()
+    short: bool = False
+
+    def after(self, played: Set[str], lost: Set[str]) -> "SwissRounds":
+        """Return the rounds after one more batch, in which these bots played and those were in pairs that were lost.
+
+        It completes the round before if that is short and none of these bots has played in it.
+        """
+        if self.short and self.played.isdisjoint(played | lost):
+            return SwissRounds(self.began, self.played | played, bool(lost))
+        return SwissRounds(self.began + 1, frozenset(played), bool(lost))
+
+
+@dataclass(frozen=True, slots=True)
 class PoolPast:
     """What the store holds of a pool, as a schedule begins from it. Batches are numbered from 0.
 
     `settled`: meetings of the batches below `batches` - 2; `recent`: the pairs of the last two batches, with their
     results as far as they have any. `met`: pairs issued per (lower id, higher id); `lost`: how many of these were
     withdrawn, or were issued before the last two batches and could not be played by a bot that was suspended (a ladder
-    needs none of them, a Swiss tournament those of `lost_rounds` alone). `lost_rounds`: batches of a Swiss tournament
-    of which no pair was played, because all are lost. `results`: of a test or a tune, all, in order.
+    needs none of them). `results`: of a test or a tune, all, in order. `rounds`: of a Swiss
+    tournament, from the batches below `batches` - 2.
     """
 
     batches: int = 0
@@ -258,7 +280,7 @@ class PoolPast:
     met: Mapping[tuple[int, int], int] = field(default_factory=dict)
     results: tuple[PairResult, ...] = ()
     lost: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    lost_rounds: frozenset[int] = frozenset()
+    rounds: SwissRounds = SwissRounds()
 
 
 # -- What the store takes and returns: games, pools, fits, totals, events.

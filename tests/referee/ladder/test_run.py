@@ -470,3 +470,23 @@ def test_a_pool_whose_engine_a_sandbox_forbids_costs_a_bot_that_pool_alone(tmp_p
         kinds = {event.kind for event in store.events()}
         far = next(row.id for row in store.pools() if row.name == "far")
         assert "suspended" not in kinds and not store.seats(far) and not store.open_pairs(far)
+
+
+def test_a_swiss_round_is_completed_after_an_edit(tmp_path: Path) -> None:
+    head = HEAD + '[format]\nkind = "swiss"\nrounds = 3\n'
+    file = write_ladder(tmp_path, "random", "random:seed=1", "random:seed=2", "random:seed=3", head=head)
+    run(file, "--games", "2")
+    with open_store(file) as store:
+        (row,) = store.pools()
+        (waits,) = [pair for pair in store.open_pairs(row.id) if pair.batch == 0]
+        edited = next(seat.name for seat in store.seats(row.id) if seat.id == waits.first)
+    command = f'[bot.{edited}]\ncommand = "random:seed=9"\n'
+    text = file.read_text(encoding="utf-8")
+    before = text[text.index(f"[bot.{edited}]") :].partition("\n\n")[0]
+    file.write_text(text.replace(before, command), encoding="utf-8")
+    run(file, "--games", "6")
+    more = run(file)
+    assert (more["stored"], more["finished"]) == (12, "all 3 rounds are played")
+    lines = more["pools"]["main"]  # type: ignore[index]
+    assert {line["name"]: line["games"] for line in lines} == dict.fromkeys("abcd", 6)
+    check_whole(file)

@@ -343,6 +343,54 @@ def test_a_round_of_which_nothing_was_played_is_no_round(again: bool) -> None:
     assert len(played) == 3 and all({result.first, result.second} == {1, 3} for result in played)
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["in one run", "by another run"])
+def test_a_withdrawn_pair_of_a_round_is_replaced_by_one_of_the_new_version(again: bool) -> None:
+    form = Format(kind=FormatKind.SWISS, rounds=3, pairs=1)
+    store = ScheduleStore(form, seats_of(4), TrueStrengths())
+    schedule = store.schedule()
+    batch = schedule.due() or []
+    schedule.add(store.issue(0, batch))
+    pair = schedule.issue()
+    assert pair is not None
+    store.add(store.bots.play(pair))
+    schedule.fix(store.bots.play(pair))
+    left, stays = batch[1].first, batch[1].second
+    store.enter(_replaced(left, store.seats, 5))
+    if not again:
+        schedule.enter(store.seats)
+        while due := schedule.due():
+            schedule.add(store.issue(schedule.batches, due))
+            for pair in iter(schedule.issue, None):
+                schedule.fix(store.bots.play(pair))
+                store.add(store.bots.play(pair))
+    else:
+        schedule = run(store, 1000, Disturbance(kill=0.3))
+    assert schedule.finished == "all 3 rounds are played"
+    assert [{one, other} for number, one, other in store.played() if number == 1] == [{5, stays}]
+    played = [result for result in store.results.values() if result.lost is None]
+    games = Counter(id for result in played for id in (result.first, result.second))
+    assert games == {seat.id: 3 for seat in store.seats if seat.entered}
+
+
+@pytest.mark.parametrize("number", [4, 6])
+def test_who_has_lost_its_opponent_of_a_round_meets_another_such_bot_or_has_a_bye(number: int) -> None:
+    form = Format(kind=FormatKind.SWISS, rounds=3, pairs=1)
+    store = ScheduleStore(form, seats_of(number), TrueStrengths())
+    schedule = store.schedule()
+    batch = schedule.due() or []
+    schedule.add(store.issue(0, batch))
+    pair = schedule.issue()
+    assert pair is not None
+    store.add(store.bots.play(pair))
+    for gone in batch[1:]:
+        store.enter(_without(gone.first, store.seats))
+    assert run(store, 1000, Disturbance(kill=0.3)).finished == "all 3 rounds are played"
+    pairs = [{one, other} for number, one, other in store.played() if number == 1]
+    assert (pairs == [{gone.second for gone in batch[1:]}]) == (number == 6)
+    played = [result for result in store.results.values() if result.lost is None]
+    assert len(played) == (3 if number == 4 else 6)
+
+
 def test_byes_are_not_given_for_rounds_that_were_not_played() -> None:
     """Three bots: every one of them has one bye in the three rounds that are played after the lost one."""
     form = Format(kind=FormatKind.SWISS, rounds=3, pairs=1)
