@@ -26,8 +26,8 @@ FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.fixture
 def workdir(tmp_path: Path) -> Path:
     """A folder from which the project's files are where they are in a checkout, with the pages' scripts saved."""
-    for name in ("bots", "engines"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    for folder in ("bots", "engines"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     (tmp_path / "first_bot.py").symlink_to(ROOT / "bots/examples/first_bot.py")
     for page in (TUTORIAL, ENGINE):
         for text in blocks(page, "python"):

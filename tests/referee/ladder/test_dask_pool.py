@@ -186,7 +186,7 @@ def test_a_scheduler_that_is_gone_is_said_in_one_line(tmp_path: Path) -> None:
 
 def test_a_run_can_be_stopped(dask: DaskCluster) -> None:
     """What was played is kept, what is under way is dropped, what waits is not begun."""
-    setup = make_setup("yugo,size=4", chaos("fault=late,move=0,ms=400"), SLOW, time="none")
+    setup = make_setup("yugo,size=4", chaos("fault=late,move=0,ms=400", "slower"), SLOW, time="none")
     quick = make_setup("yugo,size=4", "random", "random", time="none")
     with pool_of(dask, slots=2) as pool:
         for _ in range(4):
