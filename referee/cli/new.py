@@ -188,7 +188,7 @@ def _example(package: str, name: str, more: Mapping[str, str]) -> str:
     """The text of an example, with the names that things have in the folder."""
     text = (files(package) / "examples" / name).read_text(encoding="utf-8")
     changes = {
-        **{f"ggp/{each}/examples/": "" for each in ("bots", "engines")},
+        **{f"{each}/examples/": "" for each in ("bots", "engines")},
         **more,
         **{f"hexapawn.{kind}": language.source for kind, language in ENGINES.items()},
         "-o hexapawn": "-o engine",

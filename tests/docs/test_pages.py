@@ -350,16 +350,6 @@ def test_the_chain_can_be_checked_without_us(workdir: Path) -> None:
         check(record)
 
 
-@pytest.mark.slow
-def test_the_first_answer_explains_the_fault(workdir: Path) -> None:
-    """`ggp match` and `ggp show`, as debug-a-bot.md says, name the bot at fault and the engine's reason."""
-    match, show = [shlex.split(line) for block in RUN for line in block.lines if "faults.jsonl" in line]
-    played = _run(match, workdir)
-    assert re.search(r"^fault: stubborn refused 2: .*illegal move", played.stdout, re.MULTILINE), played
-    shown = _run(show, workdir).stdout
-    assert re.search(r"^result: [BW]\+F, refused by stubborn: ", shown, re.MULTILINE)
-
-
 def _anchors(page: Path) -> set[str]:
     """The anchors that a Markdown viewer makes of the headings."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
