@@ -159,6 +159,7 @@ def test_workers_that_cannot_be_started_now_are_started_later(monkeypatch: pytes
 @pytest.mark.slow
 @pytest.mark.parametrize("number", sorted(SHORTAGES))
 def test_a_host_that_cannot_fork_suspends_no_bot(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    setup = make_setup("yugo,size=3", "random", "random")  # before: it starts an engine
     real, tried, told = starting.start, list[float](), list[str]()
 
     def scarce(*words: object, **named: object) -> object:
@@ -171,7 +172,7 @@ def test_a_host_that_cannot_fork_suspends_no_bot(monkeypatch: pytest.MonkeyPatch
     came = AtTable()
     table = MatchRunner(came.keep, waits=told.append)
     try:
-        run_blocking(table.play(make_setup("yugo,size=3", "random", "random"), 0))
+        run_blocking(table.play(setup, 0))
     finally:
         run_blocking(table.close())
     assert len(came.records) == 1 and came.records[0].end is not None and came.records[0].end.result
