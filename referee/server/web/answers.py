@@ -32,7 +32,7 @@ T = TypeVar("T")
 DRAW_TIME = 12.0  # seconds that a board engine may take, the wait for a thread included
 READERS, READERS_EACH = 16, 2  # threads that read at once; for one address
 DRAWERS, DRAWERS_EACH = 16, 1  # threads that wait for board engines, of which there are two
-READS_QUEUED, DRAWS_QUEUED = 8, 60  # calls of one address that wait; a wall of boards is 48 pictures
+READS_QUEUED, DRAWS_QUEUED = 40, 60  # calls of one address that wait: its streams; the 48 pictures of a wall of boards
 NO_STORE = {"cache-control": "no-store"}
 _SENTENCES = {404: "There is no such page.", 405: "This address is asked otherwise."}
 

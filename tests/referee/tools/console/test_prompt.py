@@ -172,7 +172,7 @@ def test_ctrl_c_drops_the_line_and_leaves_a_silent_peer(tmp_path: Path) -> None:
         terminal.type(CTRL_C)
         terminal.wait_for("`genmove b` is still to be answered")
         terminal.type(f":restart{ENTER}")
-        terminal.wait_for("was restarted")
+        terminal.wait_for("restarted; 1 command")
         terminal.type(f"name{ENTER}")
         terminal.wait_for("= chaos")
         terminal.type(f":quit{ENTER}")
