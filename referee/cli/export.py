@@ -82,7 +82,7 @@ def export_files(
 
 
 def _export_answers(files: Iterable[str], key: str | None, table: bool, out: BinaryIO, damaged: list[str]) -> None:
-    """What models were asked in these matches: a line for each question, or a table."""
+    """Export the questions that models were asked in these matches: one line each, or a table."""
     sums = model_answers.ModelTable()
     for file in files:
         for record in open_matches(file, key, _tell, damaged.append):

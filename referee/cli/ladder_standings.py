@@ -201,7 +201,7 @@ def _cell(table: Crosstable, bot: PoolEntry, other: PoolEntry) -> str:
 
 
 def _points(table: Crosstable) -> list[str]:
-    """Of every bot against all others in the table: `points/games`."""
+    """Return the total of each bot against all others in the table, as `points/games`."""
     points, games = Counter[int](), Counter[int]()
     for (first, _), score in table.cells.items():
         points[first] += score.wins * 2 + score.ties  # in halves, which are whole

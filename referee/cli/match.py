@@ -298,7 +298,7 @@ def _check_together(options: MatchOptions, by_hand: bool, pairings: int, hypothe
 
 
 def _series(options: MatchOptions, named: tuple[BotSpec, ...], setting: Setting) -> SeriesConfig:
-    """What the options say of every series; `play` adds the bots, the games and the openings."""
+    """Build the series settings from the options; `play` adds the bots, the games and the openings."""
     return SeriesConfig(
         setting=setting,
         engine=confined_engine(read_engine(options.engine), options.confined),
