@@ -79,8 +79,11 @@ class Club:
 
     def start(self) -> None:
         self.lobby = LobbyProcess(self.file)
-        started.remove(self.lobby)  # it serves several tests
         self.lobby.wait_for("joined", bot="random")
+
+    def keep(self) -> None:
+        """Let it serve all tests of a module: without this the end of a test ends it."""
+        started.remove(self.lobby)
 
     def end(self) -> None:
         self.lobby.process.terminate()
@@ -102,6 +105,7 @@ class Club:
 @pytest.fixture(scope="module")
 def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
     club = Club(tmp_path_factory.mktemp("club"))
+    club.keep()
     yield club
     club.end()
 

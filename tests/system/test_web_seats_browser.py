@@ -102,6 +102,7 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
             "program": " ".join(CONNECT4),
         }
         club = Club(tmp_path_factory.mktemp("club"), more=MORE.format(four=urls[0], pairs=urls[1], **words))
+        club.keep()
         club.lobby.wait_for("joined", bot="dropper")
         yield club
         club.end()
