@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,12 @@ def _run_command(command: click.Command, name: str, argv: list[str]) -> int:
 
 
 def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """The options of all commands that play a ladder, with the help of two of them."""
+    """Add the options of all commands that play a ladder; the command gets them as `limits` and `workers`.
+
+    Args:
+        games: The help of --games.
+        until: The help of --until.
+    """
     options = (
         click.option("--games", type=click.IntRange(1, 10**9), help=games),
         click.option("--until", metavar="WHEN", help=until),
@@ -93,9 +99,15 @@ def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callab
     )
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
+        @wraps(command)
+        def with_values(**given: Any) -> int:
+            limits = read_limits(given.pop("games"), given.pop("until"), datetime.now(LOCAL), time.monotonic())
+            workers = WorkerOptions(*(given.pop(name) for name in ("cluster", "jobs", "keep", "pin")))
+            return command(**given, limits=limits, workers=workers)
+
         for option in reversed(options):
-            command = option(command)
-        return command
+            with_values = option(with_values)
+        return with_values
 
     return add
 
@@ -107,28 +119,18 @@ def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callab
     "Stop when the pools of the ladder hold this many games, those of earlier runs included.",
     "Play no more from a time on, or when ratings are known well enough.",
 )
-def referee(
-    file: Path | None,
-    bind: str,
-    games: int | None,
-    until: str | None,
-    jobs: int | None,
-    cluster: str | None,
-    keep: int,
-    pin: bool,
-) -> int:
+def referee(file: Path | None, bind: str, limits: StopConditions, workers: WorkerOptions) -> int:
     """Play matches, or the ladder of LADDER.toml, and answer commands meanwhile.
 
     The ladder is played as by ggp ladder run; when nothing of it is left, the referee waits for commands.
     """
     from ggp.referee.server.control.server import ControlAddresses, controlled
 
-    workers, addresses = WorkerOptions(cluster, jobs, keep, pin), ControlAddresses(bind, True, True)
+    addresses = ControlAddresses(bind, True, True)
     if file is None:
-        if games or until or cluster:
+        if limits != StopConditions() or workers.cluster:
             raise click.UsageError("--games, --until and --cluster are of a ladder: name its file")
         return _play_alone(workers, addresses)
-    limits = read_limits(games, until, datetime.now(LOCAL), time.monotonic())
     screen = contextlib.nullcontext(lambda progress: None)  # clients ask for the progress
     progress = play_ladder(NAME, file, limits, workers, screen, controlled(NAME, addresses))
     if progress.failed:
@@ -178,20 +180,15 @@ def exit_status(stopped: int, failed: object) -> int:
 @click.option("--quiet", is_flag=True, help="A line now and then instead of the live table.")
 def run(
     file: Path,
-    games: int | None,
-    until: str | None,
-    jobs: int | None,
-    cluster: str | None,
-    keep: int,
-    pin: bool,
+    limits: StopConditions,
+    workers: WorkerOptions,
     control: str | None,
     log_stderr: Path | None,
     as_object: bool,
     quiet: bool,
 ) -> int:
     """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
-    limits = read_limits(games, until, datetime.now(LOCAL), time.monotonic())
-    workers = WorkerOptions(cluster, jobs, keep, pin, make_folder("--log-stderr", log_stderr))
+    workers = workers._replace(stderr=make_folder("--log-stderr", log_stderr))
     screen = run_screen(quiet or as_object, limits)
     progress = play_ladder(RUN_NAME, file, limits, workers, screen, _control(control))
     _show(progress, file, as_object, quiet)

@@ -1,22 +1,19 @@
 """`ggp tune TUNE.toml`: plays a tune as a ladder is played, and shows the values that it found."""
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ggp.protocol.local_time import LOCAL
 from ggp.protocol.printed import json_text
 from ggp.protocol.safe_files import replace_file
 from ggp.referee.cli.referee import exit_status, run_options, run_screen
 from ggp.referee.command_line import HELP, run_command
 from ggp.referee.ladder.config import read_ladder
-from ggp.referee.ladder.progress import Progress, read_limits
+from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.queries import thinned
 from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.session import WorkerOptions, play_ladder
@@ -81,24 +78,18 @@ def main(argv: list[str]) -> int:
 @click.option("--quiet", is_flag=True, help="A line now and then instead of the live table, and no plot.")
 def tune(
     file: Path,
-    games: int | None,
-    until: str | None,
-    jobs: int | None,
-    cluster: str | None,
-    keep: int,
-    pin: bool,
+    limits: StopConditions,
+    workers: WorkerOptions,
     only_show: bool,
     svg: Path | None,
     as_object: bool,
     quiet: bool,
 ) -> int:
     """Tune the parameters of a bot by games of pairs of values (SPSA), and test what was found against the start."""
-    limits = read_limits(games, until, datetime.now(LOCAL), time.monotonic())
     if read_ladder(file).template is None:
         raise ConfigError(str(file), "format.kind", 'is not tune: write kind = "tune", or use ggp ladder run')
     progress = Progress("")
     if not only_show:
-        workers = WorkerOptions(cluster, jobs, keep, pin)
         progress = play_ladder(NAME, file, limits, workers, run_screen(quiet or as_object, limits))
     result = read_result(read_ladder(file))
     if svg is not None:
