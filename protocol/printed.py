@@ -27,6 +27,11 @@ def without_passwords(text: str) -> str:
     return _URL.sub(lambda found: without_password(found[0]), text) if ":/" in text else text
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 game`, `2 games`, `2 plies`. `plural`: if it is more than the noun and an s."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def json_text(value: Any) -> str:
     """JSON in one line. Letters of every script stand as they are; what cannot be seen is written `\\uXXXX`."""
     from json import dumps  # costs milliseconds at the start of every engine

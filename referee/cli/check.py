@@ -13,6 +13,7 @@ import click
 from ggp.protocol.commands import Who
 from ggp.protocol.conformance import CheckVerdict, Demand, RuleSource, catalogue, rule_of
 from ggp.protocol.connection import PeerRole
+from ggp.protocol.printed import counted
 from ggp.protocol.safe_files import replace_file
 from ggp.protocol.standard_streams import write_stderr
 from ggp.protocol.transports.blocking import run_blocking
@@ -252,7 +253,7 @@ def to_change(found: list[StepResult]) -> list[str]:
         others = len(steps) + len(failures) == len(found) > 1
         lines.append(f"not tried: {cause}: {'all other steps' if others else _numbered(steps)}")
     if failures:
-        lines.append(f"failed: {len(failures)} {'step' if len(failures) == 1 else 'steps'}; what to change:")
+        lines.append(f"failed: {counted(len(failures), 'step')}; what to change:")
     for demand in Demand:
         steps = [one for one in failures if one.check.demand is demand]
         for remedy, same in _grouped(steps, CheckVerdict.FAIL, lambda one: one.remedy).items():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ggp.protocol.printed import counted
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.command_line import HELP, opened, run_command
 from ggp.referee.match.bot_spec import read_engine
@@ -82,7 +83,8 @@ async def _import_all(
     finally:
         await engine.peer.stop()
     if not quiet:
-        _tell(f"{done} games imported" + (f", {failed} not" if failed else "") + (f", {cut} cut short" if cut else ""))
+        refused, short = f", {failed} not" if failed else "", f", {cut} cut short" if cut else ""
+        _tell(f"{counted(done, 'game')} imported{refused}{short}")
     return 1 if failed or cut else 0
 
 

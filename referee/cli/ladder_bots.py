@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ggp.protocol.printed import json_text
+from ggp.protocol.printed import counted, json_text
 from ggp.referee.cli.ladder_games import add_game, game_sheet
 from ggp.referee.cli.ladder_standings import say_pools, show_each
 from ggp.referee.command_line import HELP
@@ -188,7 +188,7 @@ def _show_pair(duel: Duel) -> None:
     second = score.games - duel.first.games
     lines = [
         f"{name} {score.points:g} - {score.games - score.points:g} {other}   "
-        f"+{score.wins} ={score.ties} -{score.losses}, {score.share:.1%} of {score.games} games",
+        f"+{score.wins} ={score.ties} -{score.losses}, {score.share:.1%} of {counted(score.games, 'game')}",
         f"in seat 1    {duel.first.points:g}/{duel.first.games}",
         f"in seat 2    {score.points - duel.first.points:g}/{second}",
         f"forfeits     {score.forfeits} of {name}, {score.gifts} of {other}; {score.void} void",

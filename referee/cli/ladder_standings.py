@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ggp.protocol.printed import json_text
+from ggp.protocol.printed import counted, json_text
 from ggp.referee.command_line import HELP
 from ggp.referee.ladder import source
 from ggp.referee.ladder.queries import (
@@ -119,7 +119,7 @@ def _remarks(found: Standings, fit: StoredFit) -> list[str]:
     remarks = [
         found.zero(),
         *filter(None, [found.repeats, too_few_line(found.provisional, "provisional")]),
-        f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {found.pool.games} games",
+        f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {counted(found.pool.games, 'game')}",
         model + (": it misfits" if misfits_badly(fit) else ""),
     ]
     if misfits_badly(fit):

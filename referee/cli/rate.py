@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ggp.protocol.input_files import open_input
-from ggp.protocol.printed import json_text, without_password
+from ggp.protocol.printed import counted, json_text, without_password
 from ggp.referee.command_line import HELP, run_command
 from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.results import LONGEST_NAME, Line, PairedResults, Results, ResultsError, read_results
@@ -177,15 +177,15 @@ def _anchor(word: str) -> tuple[str, float]:
 
 def _say_what_is_left_out(command: str, results: Results) -> None:
     for count, one, many in (
-        (results.unfinished, "1 game has no result", "games have no result"),
-        (results.nameless, "1 game lacks the names of its players", "games lack the names of their players"),
-        (results.self_play, "1 game of a bot against itself", "games of a bot against itself"),
-        (results.damaged, "1 line is damaged (`ggp verify` names it)", "lines are damaged (`ggp verify` names them)"),
+        (results.unfinished, "game has no result", "games have no result"),
+        (results.nameless, "game lacks the names of its players", "games lack the names of their players"),
+        (results.self_play, "game of a bot against itself", "games of a bot against itself"),
+        (results.damaged, "line is damaged (`ggp verify` names it)", "lines are damaged (`ggp verify` names them)"),
     ):
         if count:
-            click.echo(f"{command}: left out: {one if count == 1 else f'{count} {many}'}", err=True)
+            click.echo(f"{command}: left out: {counted(count, one, many)}", err=True)
     if results.changed:
-        what = "1 match was" if results.changed == 1 else f"{results.changed} matches were"
+        what = counted(results.changed, "match was", "matches were")
         click.echo(
             f"{command}: {what} changed since the record was written: left out; `ggp verify` names them", err=True
         )
@@ -312,14 +312,14 @@ def _notes(ratings: "Ratings", prior: str, results: Results) -> list[str]:
     standings, enough = ratings.standings(), _with_elo(ratings, results)
     few = too_few_line([line.name for line in standings if line.name not in enough])
     if not enough:
-        return [few, f"{results.lines.games} games"]
+        return [few, counted(results.lines.games, "game")]
     groups = groups_of(standings)
     shared = ", shared by the groups" if groups else ""
     notes = [
         *filter(None, [few, groups_line(groups)]),
         zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all(), grouped=bool(groups)),
         f"model {ratings.model.name} (Bradley-Terry), prior {prior}{other}",
-        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}{shared}; {results.lines.games} games",
+        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}{shared}; {counted(results.lines.games, 'game')}",
     ]
     deviance, free = ratings.deviance(), ratings.degrees_of_freedom()
     if free and deviance > free + 3 * math.sqrt(2 * free):
@@ -430,12 +430,7 @@ def _counts_of_files(
     if model == "bayes" or not any(results.penta):
         return results.games_observed, sum(results.games)
     if results.single:
-        one = results.single == 1
-        said = (
-            "1 game is in no complete pair: it is"
-            if one
-            else f"{results.single} games are in no complete pair: they are"
-        )
+        said = counted(results.single, "game is in no complete pair: it is", "games are in no complete pair: they are")
         click.echo(f"ggp sprt: {said} left out", err=True)
     return results.penta_observed, 2 * sum(results.penta)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ggp.protocol.printed import without_password
+from ggp.protocol.printed import counted, without_password
 from ggp.protocol.records import Record
 from ggp.referee.command_line import BAD_USAGE, HELP, run_command
 from ggp.referee.match.bot_spec import confined_engine, read_engine
@@ -132,7 +132,7 @@ class _Report:
         were = "was not finished is" if skipped == 1 else "were not finished are"
         unfinished = f"; {skipped} that {were} skipped" if skipped else ""
         broken = f"; {damaged} that {'is' if damaged == 1 else 'are'} not whole (below)" if damaged else ""
-        told = f"{_count(matches)}, {matches - wrong} as recorded, {wrong} not"
+        told = f"{counted(matches, 'match', 'matches')}, {matches - wrong} as recorded, {wrong} not"
         click.echo(f"{escape_unprintable(without_password(file))}: {told}{broken}{unfinished}")
 
     def close(self) -> int:
@@ -156,8 +156,4 @@ class _Report:
     def done(self) -> tuple[int, None, str]:
         """How many matches, of an unknown number, and how many of them deviate."""
         seen = self._all + self._file
-        return seen["matches"], None, f"{_count(seen['matches'])}, {seen['not']} not as recorded"
-
-
-def _count(matches: int) -> str:
-    return f"{matches} match" if matches == 1 else f"{matches} matches"
+        return seen["matches"], None, f"{counted(seen['matches'], 'match', 'matches')}, {seen['not']} not as recorded"

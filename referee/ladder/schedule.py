@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ggp.protocol.printed import counted
 from ggp.referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for
 from ggp.referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from ggp.referee.ladder.sequential import PoolTest
@@ -169,7 +170,7 @@ class Schedule:
     def finished(self) -> str:
         """Why nothing more will be issued unless a bot enters; "" while there is something to play or wait for."""
         if self._test and self._test.accepted:
-            return f"{self._test.accepted} is accepted after {_pairs(self._test.pairs)}"
+            return f"{self._test.accepted} is accepted after {counted(self._test.pairs, 'pair')}"
         return "" if self._open else self._idle
 
     @property
@@ -311,7 +312,7 @@ class Schedule:
         if self._format.kind is FormatKind.SWISS:
             return self._round(seats)
         met = self._met.table(ids)[0] - self._lost.table(ids)[0]
-        reason = f"all have met in {_pairs(self._format.pairs)}"
+        reason = f"all have met in {counted(self._format.pairs, 'pair')}"
         if self._format.kind is FormatKind.GAUNTLET and not any(
             s.active and s.name in self._format.bots for s in seats
         ):
@@ -350,7 +351,7 @@ class Schedule:
         issued = int(self._met.table(two)[0][0, 1] - self._lost.table(two)[0][0, 1])
         size = size or batch_size(replace(self._format, batch=0), issued, len(two))
         left = min(size, self._format.pairs - issued) if self._format.pairs else size
-        return [Pairing(test.new, test.old)] * left, f"inconclusive after {_pairs(issued)}"
+        return [Pairing(test.new, test.old)] * left, f"inconclusive after {counted(issued, 'pair')}"
 
     def _round(self, seats: Sequence[PoolEntry]) -> tuple[list[Pairing], str]:
         """A round of a Swiss tournament is a batch. Byes are not stored: they are rounds without a pair.
@@ -492,7 +493,3 @@ def _starts(ladder: Ladder, pool: Pool, seats: Sequence[PoolEntry]) -> dict[int,
     """How the versions that are entered now come to the table, by their ids."""
     entered = {(bot.name, bot.version): bot.start for bot in ladder.entered(pool)}
     return {seat.id: entered[seat.name, seat.version] for seat in seats if (seat.name, seat.version) in entered}
-
-
-def _pairs(number: int) -> str:
-    return "1 pair" if number == 1 else f"{number} pairs"

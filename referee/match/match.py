@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from msgspec import structs
 
 from ggp.protocol.messages import Reply
+from ggp.protocol.printed import counted
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Party
 from ggp.referee.match.adjudication import AdjudicationRule, Adjudicator
 from ggp.referee.match.clock import Clock, ControlKind, TimeControl
@@ -461,8 +462,10 @@ class _MatchState:
     def _all_warnings(self) -> list[str]:
         for seat, player in enumerate(self.players, 1):
             if turns := self.stolen[seat - 1]:
-                taken = f"interrupts on its core took {sum(turns)} ms of {_turns(len(turns))}, not charged to it"
-                self.warnings.append(f"seat{seat}: {taken}: they are its opponent's or the machine's")
+                taken = f"interrupts on its core took {sum(turns)} ms of {counted(len(turns), 'turn')}"
+                self.warnings.append(
+                    f"seat{seat}: {taken}, not charged to it: they are its opponent's or the machine's"
+                )
             writes, cost = player.peer.slow_input
             if writes:
                 self.warnings.append(
@@ -508,10 +511,6 @@ def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
 
 def _unless_zero(first: int, second: int) -> tuple[int, ...]:
     return (first, second) if first or second else ()
-
-
-def _turns(number: int) -> str:
-    return "1 turn" if number == 1 else f"{number} turns"
 
 
 def _utc() -> str:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ggp.protocol.errors import CodedError, Problem
+from ggp.protocol.printed import counted
 
 REPLAYS = 3  # void attempts of a bot that are replayed: of one game in a row, and among its last games
 WINDOW = 100  # games over which they are counted
@@ -140,7 +141,7 @@ class PliesTakenBack(Exception):
     """The side to move and its opponent have agreed to take back so many plies."""
 
     def __init__(self, plies: int) -> None:
-        super().__init__(f"{plies} {'ply' if plies == 1 else 'plies'} taken back by agreement")
+        super().__init__(f"{counted(plies, 'ply', 'plies')} taken back by agreement")
         self.plies = plies
 
 

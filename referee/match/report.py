@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ggp.protocol.printed import counted
 from ggp.referee.match.bot_spec import BotSpec, is_human
 from ggp.referee.match.interference import InterferenceTable
 from ggp.referee.match.pool import SeriesReport, SeriesRun
@@ -398,7 +399,7 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     tallies = [run.tally for run in report.runs]
     games = sum(tally.games for tally in tallies)
     black, white = (sum(tally.colours[colour].points for tally in tallies) for colour in (0, 1))
-    yield f"black {black:g}, white {white:g} of {games} games"
+    yield f"black {black:g}, white {white:g} of {counted(games, 'game')}"
     ends = sum((tally.terminations for tally in tallies), Counter[str]())
     yield f"ended by: {', '.join(f'{what} {count}' for what, count in ends.most_common()) or 'nothing'}"
     distinct, repeated = (sum(getattr(tally.lines, what) for tally in tallies) for what in ("distinct", "repeated"))
@@ -407,7 +408,7 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     if record and len(tallies) == 1 and effect_of(tallies[0]).enough:
         yield f"Bradley-Terry Elo of the same games: ggp rate {record}"
     if report.plies:
-        yield f"{report.plies} plies in {span(report.seconds)}, {_rate(report):,.0f} plies/s"
+        yield f"{counted(report.plies, 'ply', 'plies')} in {span(report.seconds)}, {_rate(report):,.0f} plies/s"
     faults, reasons = _faults(report)
     places = {fault: key for tally in tallies for fault, key in tally.places.items()}
     for (who, what), count in sorted(faults.items()):
@@ -436,10 +437,9 @@ def _skipped_lines(report: SeriesReport) -> Iterator[str]:
                 firsts.setdefault(bot.name, first)
     for name, count in counts.items():
         if count:
-            lines = "1 line" if count == 1 else f"{count} lines"
             noun = "is not an answer" if count == 1 else "are not answers"
             first = f" (the first: {escape_unprintable(firsts[name])[:_REASON]})" if name in firsts else ""
-            yield f"skipped {lines} of {name} that {noun}{first}"
+            yield f"skipped {counted(count, 'line')} of {name} that {noun}{first}"
 
 
 def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:
@@ -456,8 +456,8 @@ def suspects(tallies: Sequence[SeriesTally]) -> str:
     late = sum(tally.late for tally in tallies)
     lost = f"; {late} of them ended by time, which may not be the bot's fault" if late else ""
     return (
-        f"suspect: {total} games in which this machine kept an answer waiting (--json names them); they count{lost}; "
-        "fewer --jobs or a larger --margin make them fewer"
+        f"suspect: {counted(total, 'game')} in which this machine kept an answer waiting (--json names them); "
+        f"{'it counts' if total == 1 else 'they count'}{lost}; fewer --jobs or a larger --margin make such games rarer"
     )
 
 

@@ -16,6 +16,7 @@ from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import DrawingError, read_scene
 from ggp.protocol.errors import LocalProtocolError, PeerTimeout
 from ggp.protocol.messages import Reply
+from ggp.protocol.printed import counted
 from ggp.protocol.regression import write
 from ggp.protocol.safe_files import replace_file
 from ggp.protocol.transports.blocking import run_blocking
@@ -356,7 +357,7 @@ class Console:
         if not kept:
             raise OwnFailed("nothing was asked yet")
         replace_file(path, write(kept).encode())
-        return f"{path} written: {len(kept)} {'command' if len(kept) == 1 else 'commands'}"
+        return f"{path} written: {counted(len(kept), 'command')}"
 
     @own_command("timeout SECONDS", "time limit of an answer, after which a warning is shown")
     def _timeout(self, arguments: list[str]) -> str:

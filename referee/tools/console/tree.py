@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ggp.protocol.errors import CodedError
+from ggp.protocol.printed import counted
 from ggp.protocol.records import MovePlayed
 from ggp.referee.match.setting import new_game
 
@@ -120,7 +121,7 @@ class GameTree:
     def size(self) -> str:
         """`12 plies, 1 variation`."""
         plies, lines = self.nodes - 1, len(self.variations)
-        return f"{plies} {'ply' if plies == 1 else 'plies'}, {lines} {'variation' if lines == 1 else 'variations'}"
+        return f"{counted(plies, 'ply', 'plies')}, {counted(lines, 'variation')}"
 
     @property
     def main_line(self) -> list[TreeNode]:

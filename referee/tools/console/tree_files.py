@@ -13,6 +13,7 @@ import msgspec
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.entry_points import entry_points, version
 from ggp.protocol.input_files import open_input
+from ggp.protocol.printed import counted
 from ggp.protocol.records import MatchEnded, MovePlayed, Party, Record
 from ggp.protocol.safe_files import replace_file, without_mark
 from ggp.protocol.sgf import Node, written, written_tree
@@ -112,7 +113,7 @@ def _read_sgf(place: RecordPlace) -> tuple[GameTree, list[tuple[str, str]]]:
     except (CannotImport, TreeFull) as problem:
         raise click.ClickException(f"{place.source}, game {max(seen, 1)}: {problem}") from None
     raise click.ClickException(
-        escape_unprintable(f"{place.source} holds {seen} games, and none is #{place.key}: write #1")
+        escape_unprintable(f"{place.source} holds {counted(seen, 'game')}, and none is #{place.key}: write #1")
     )
 
 
@@ -240,7 +241,7 @@ def save_record(tree: GameTree, last: TreeNode, record: Record | None, engine: B
         return f"{path} written: the match {escape_unprintable(record.start.match)}, {len(nodes)} plies"
     made = run_blocking(_as_record(tree, nodes, engine))
     replace_file(path, made.lines())
-    return f"{path} written: a record of {len(nodes)} {'ply' if len(nodes) == 1 else 'plies'}, {made.start.match}"
+    return f"{path} written: a record of {counted(len(nodes), 'ply', 'plies')}, {made.start.match}"
 
 
 async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> Record:

@@ -143,7 +143,7 @@ def test_own_hypotheses_may_be_tested(season: Filled, capsys: Capture) -> None:
 def test_a_pair_in_words(season: Filled, capsys: Capture) -> None:
     assert ladder_bots.run_pair(["dan", "bob", str(season.path)]) == 0
     told = capsys.readouterr().out
-    assert "dan 0 - 1 bob   +0 =0 -1, 0.0% of 1 games" in told and "1 of dan, 0 of bob; 1 void" in told
+    assert "dan 0 - 1 bob   +0 =0 -1, 0.0% of 1 game" in told and "1 of dan, 0 of bob; 1 void" in told
     assert "LLR" not in told, "no pair counts: one of its games is void"
     assert ladder_bots.run_pair(["ann", "dan", str(season.path)]) == 0
     told = capsys.readouterr().out

@@ -50,7 +50,7 @@ def imported(
 
 def test_a_game_of_a_server_with_all_properties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (record,) = imported(tmp_path, KGS)
-    assert capsys.readouterr().err == "ggp import: 1 games imported\n"
+    assert capsys.readouterr().err == "ggp import: 1 game imported\n"
     assert moves(record) == MOVES_OF_KGS
     start, end = record.start, record.end
     assert end is not None
@@ -135,7 +135,7 @@ def test_lenient_keeps_the_plies_before_a_mistake(tmp_path: Path, capsys: pytest
     (record,) = imported(tmp_path, "(;SZ[9]RE[B+R];B[aa];W[bb];B[bb];W[cc])", "--lenient", status=1)
     assert moves(record) == ["B A9", "W B8"] and record.end is not None and record.end.result == "B+R"
     assert "move 3, black B8: illegal move" in record.end.detail
-    assert "1 games imported, 1 cut short" in capsys.readouterr().err
+    assert "1 game imported, 1 cut short" in capsys.readouterr().err
     assert main_verify([str(tmp_path / "games.jsonl")]) == 0
 
 
@@ -161,7 +161,7 @@ def test_a_position_that_is_set_up_becomes_the_opening(
     (record,) = imported(tmp_path, text)
     assert moves(record) == plies
     assert record.start.opening == tuple(ply.split()[1] for ply in plies[:set_up])
-    assert capsys.readouterr().err == "ggp import: 1 games imported\n"
+    assert capsys.readouterr().err == "ggp import: 1 game imported\n"
     assert main_verify([str(tmp_path / "games.jsonl")]) == 0
 
 
