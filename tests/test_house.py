@@ -50,6 +50,12 @@ def test_the_import_names_are_links_to_the_folders() -> None:
         assert (ROOT / "ggp" / name).readlink() == Path("..", name)
 
 
+def test_the_environment_finds_modules_in_the_project_and_not_around_it() -> None:
+    program = "import sys; print(*sys.path, sep='\\n')"
+    found = _run([sys.executable, "-P", "-c", program]).stdout.splitlines()
+    assert [path for path in found if ROOT.is_relative_to(path)] in ([str(ROOT)], [])
+
+
 @pytest.mark.slow
 def test_every_tool_sees_each_module_once(tmp_path: Path) -> None:
     linted = _run([str(Path(sys.executable).with_name("ruff")), "check", "--show-files"]).stdout.split()

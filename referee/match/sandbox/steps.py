@@ -195,8 +195,11 @@ def seccomp(network: bool, spread: bool, our_user: bool = False, shared: bool = 
 
 @cache
 def own_folders() -> tuple[str, ...]:
-    """Where this Python and our packages are: built-in bots, and `ggp` in their commands."""
-    return tuple(_outermost([sys.prefix, sys.base_prefix, *sys.modules["ggp"].__path__]))
+    """Return where this Python and our packages are: built-in bots need them, and `ggp` in the command of a bot."""
+    ours = list(sys.modules["ggp"].__path__)
+    # In a checkout, ggp/ holds links to the packages.
+    linked = [os.path.realpath(entry.path) for path in ours for entry in os.scandir(path) if entry.is_symlink()]
+    return tuple(_outermost([sys.prefix, sys.base_prefix, *ours, *linked]))
 
 
 def _outermost(paths: Iterable[str]) -> Iterator[str]:
