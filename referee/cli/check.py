@@ -214,17 +214,17 @@ _FAILURES = (Demand.REQUIRED, Demand.FORFEIT)  # what is a failure for a build s
 
 
 def usable(found: list[StepResult]) -> bool:
-    """Whether the referee can use the program: no required step failed, and none was left untried."""
+    """Return True if the referee can use the program: every required step was tried and passed."""
     return not any(one.verdict in _MISSED and one.check.demand is Demand.REQUIRED for one in found)
 
 
 def loses_games(found: list[StepResult]) -> bool:
-    """Whether a step failed that loses the game in which that happens."""
+    """Return True if a step failed that forfeits the game in which it happens."""
     return any(one.verdict is CheckVerdict.FAIL and one.check.demand is Demand.FORFEIT for one in found)
 
 
 def count(found: list[StepResult], source: RuleSource) -> tuple[int, int]:
-    """How many of the steps that apply passed, of those that are the draft's or ours."""
+    """Return how many steps of this source passed, and how many apply."""
     judged = [one for one in found if one.check.source is source and one.verdict is not CheckVerdict.NOT_APPLICABLE]
     return sum(one.verdict is CheckVerdict.PASS for one in judged), len(judged)
 

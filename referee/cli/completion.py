@@ -107,7 +107,7 @@ def _of_group(group: str, name: str) -> click.Command | None:
 
 
 def _of_module(module: ModuleType, name: str) -> click.Command | None:
-    """By its table of sub-commands, its own function for completion, or its click command."""
+    """Find the command of a module: its table of sub-commands, its completion function, or its click command."""
     table = getattr(module, "SUBCOMMANDS", None)
     if table is not None:
         return _Lazy(name, table, lambda sub: _of_group(module.GROUP, sub))
@@ -154,7 +154,7 @@ def _with_kinds(command: click.Command) -> click.Command:
 
 
 def _kind(parameter: click.Parameter) -> _Kind:
-    """By its metavar, and for an argument by default a file."""
+    """Return what a parameter takes, judged by its metavar. An argument takes a file by default."""
     shown = (parameter.metavar or parameter.name or "").upper()
     if shown.lstrip("[").startswith("GAME"):
         argument = isinstance(parameter, click.Argument)  # an option may have a default there

@@ -183,7 +183,7 @@ def limit(owner: str, words: tuple[str, ...], registry: Path, quiet: bool) -> in
 
 
 def _present(registry: Path) -> Book:
-    """What the file says; nothing if it is yet to be made."""
+    """Read the registry. A missing file is an empty one."""
     return read(registry) if registry.exists() else Book()
 
 

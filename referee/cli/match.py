@@ -421,7 +421,7 @@ def _read_judge(adjudicator: str | None, bots: Sequence[BotSpec], rules: str | N
 
 
 def _check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
-    """Whether the judge, or else every bot, says what the rules need. Raises UsageError."""
+    """Check that the judge, or every bot without one, reports what the rules need. Raises WordError."""
     for bot in [setup.judge] if setup.judge else bots:
         try:
             if is_human(bot):
@@ -432,7 +432,7 @@ def _check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
 
 
 def _read_openings(text: str, game: str, options: dict[str, str]) -> tuple[int, OpeningBook | None]:
-    """How many random plies, or a book. Raises BookError, UsageError."""
+    """Read --openings: a number of random plies, or a book. Raises BookError, UsageError."""
     if text.isdecimal():
         if len(text) > 4 or int(text) > _MOST_PLIES:
             raise click.UsageError(f"--openings {text[:20]}: at most {_MOST_PLIES} random plies")

@@ -24,8 +24,11 @@ from ggp.referee.match.bot_spec import read_game
 
 
 class Language(NamedTuple):
-    """How an example is made and started. `tools`: programs and the Debian packages that have them. `kept`: the file
-    that is the whole program, of which a copy is a version; it is the last word of `run`, too."""
+    """How to build and run an example.
+
+    `tools` maps programs to their Debian packages. `kept` is the file that is the whole program: a copy of it is a
+    version of the bot. It is also the last word of `run`.
+    """
 
     title: str
     example: str  # in the folder of examples
@@ -152,7 +155,7 @@ def new_engine(folder: Path, language: str) -> int:
 
 
 def _name_of(folder: Path) -> str:
-    """What it is called; also, that nothing is overwritten. Raises UsageError."""
+    """Return the name of the new folder, if nothing would be overwritten. Raises UsageError."""
     name = folder.absolute().name
     if not NAME.fullmatch(name):
         raise click.UsageError(
@@ -176,7 +179,7 @@ def _check_tools(language: Language) -> None:
 
 
 def _check_game(game: str) -> None:
-    """Whether the engine knows the game and its options. Raises UsageError or Problem."""
+    """Check that the engine knows the game and its options. Raises UsageError or Problem."""
     read_game(game)
     try:
         prepare_pools(ladder_of(tomllib.loads(example("ladder.toml", game)), Path("ladder.toml")))

@@ -126,7 +126,7 @@ async def _check_game(plan: DrawPlan) -> None:
 
 
 def _draw(plan: DrawPlan, count: int, jobs: int, quiet: bool) -> tuple[OpeningSelection, bool]:
-    """What was found, and whether Ctrl-C ended the search."""
+    """Search for openings. Return them, and True if Ctrl-C ended the search."""
     found, began, said = OpeningSelection(plan.within), time.monotonic(), time.monotonic()
     try:
         with progress_bar("drawing openings", not quiet) as shown, contextlib.closing(BalancedDraw(plan, jobs)) as draw:

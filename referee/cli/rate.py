@@ -157,7 +157,7 @@ def _repeats(results: Results) -> dict[str, int]:
 
 
 def _repeat_lines(results: Results) -> list[str]:
-    """How many games are distinct, if not all, and what follows from it."""
+    """Say how many games are distinct, unless all are, and what to do about it."""
     lines = results.lines
     if lines.distinct == lines.games:
         return []
@@ -414,8 +414,16 @@ def sprt(
 def _counts_of_files(
     files: Sequence[str], new: str | None, pool: str | None, model: Model, results: PairedResults
 ) -> tuple[list[int], int]:
-    """By pairs where they are known, worst for the new version first, without those that repeat others; and how many
-    games there are with these. Raises SprtError, ResultsError."""
+    """Read the results of a test, and count each repeated pair once.
+
+    Returns:
+        The counts by pairs where these are known, else by games, worst result of the new version first; and the number
+        of games, repeats included.
+
+    Raises:
+        SprtError: The results are not those of one test.
+        ResultsError: A file cannot be read.
+    """
     for name in files:
         _read(name, results, pool)
         if is_ladder(name):

@@ -154,7 +154,7 @@ def _play_alone(workers: WorkerOptions, addresses: "ControlAddresses") -> int:
 
 
 def exit_status(stopped: int, failed: object) -> int:
-    """Of a run that a signal stopped, or that could not go on."""
+    """Return 128 + the signal that stopped a run, 1 after a failure, 0 otherwise."""
     return 128 + stopped if stopped else 1 if failed else 0
 
 
@@ -205,7 +205,7 @@ def _control(url: str | None) -> Control | None:
 
 @contextlib.contextmanager
 def run_screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progress], None]]:
-    """Where to show the run: a live table on a terminal, else lines of a log, both on stderr."""
+    """Show the run on stderr: as a live table on a terminal, otherwise as log lines."""
     from ggp.referee.ladder.live import LiveTable, LogLines
 
     err = rich_console(stderr=True)

@@ -1,4 +1,4 @@
-"""What `ggp regress` prints: a row a file, then every unexpected result with its place. It judges nothing."""
+"""Print the results of `ggp regress`: one row per file, then each unexpected result and its place."""
 
 import re
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def show(reports: list[FileReport], quiet: bool) -> None:
 
 
 def expected_text(outcome: CommandOutcome) -> str:
-    """What the transcript wants, in its words."""
+    """Return the answer that the transcript expects, as it is written there."""
     expected = outcome.step.expectation
     if expected is None or expected.text is None:
         return "any answer but a refusal"

@@ -233,7 +233,7 @@ def _drained(flow: Flow) -> bool:
 
 
 def exit_status(code: int) -> int:
-    """What a shell would say: 128 + n for signal n."""
+    """Return the exit status as a shell does: 128 + n for signal n."""
     return 128 - code if code < 0 else code
 
 

@@ -45,7 +45,7 @@ whatever happens, and the same command goes on.
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """What the store holds of a tune; `verdict` None before its test. `repeated` of its `games` repeat others."""
+    """The stored state of a tune. `verdict` is None before its test; `repeated` of its `games` repeat others."""
 
     ladder: Ladder
     state: TuneState
@@ -107,7 +107,7 @@ def tune(
 
 
 def read_result(ladder: Ladder) -> TuneResult:
-    """How the tune of a file stands. Raises StoreError if nothing of it was played."""
+    """Read the state of a tune. Raises StoreError if no game of it was played."""
     (pool,) = ladder.pools
     with Store.open(ladder.store) as store:
         row = next((row for row in store.pools() if row.key == pool.key), None)

@@ -154,6 +154,6 @@ class _Report:
         return status
 
     def done(self) -> tuple[int, None, str]:
-        """How many matches, of an unknown number, and how many of them deviate."""
+        """Return the matches done, None for the unknown total, and a text for the progress bar."""
         seen = self._all + self._file
         return seen["matches"], None, f"{counted(seen['matches'], 'match', 'matches')}, {seen['not']} not as recorded"

@@ -15,7 +15,10 @@ from ggp.referee.match.record_forms import as_form
 
 
 def exported(store: Store, wanted: GameFilter, form: str, played: bool, damaged: list[str]) -> Iterator[bytes]:
-    """What to write, a piece a match; b"" for one that is left out. `damaged` gets why a record cannot be written."""
+    """Yield the text of each match, b"" for a match that is left out.
+
+    `damaged` collects the reasons why records cannot be written.
+    """
     if form == "csv":
         yield b"first,second,result\n"
         for row in matching(store, wanted):

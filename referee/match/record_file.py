@@ -257,7 +257,7 @@ class RecordWriter:
                 self._live = None
 
     def _comes_again(self, line: bytes) -> bool:
-        """Whether it is what the file holds there; otherwise what the file holds from there on is gone."""
+        """Return True if the file already holds this line; otherwise truncate it here."""
         if self._kept.startswith(line, self._same):
             self._same += len(line)
             return True

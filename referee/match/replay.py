@@ -48,14 +48,14 @@ class Replayer:
 
 T = TypeVar("T")
 RECORD, ENGINE, OTHER = "record", "engine", "other"
-"""What deviates: the record from the engine, our engine, or the other one."""
+"""Which side deviates: the record, our engine, or the other engine."""
 
 
 class Deviation(NamedTuple):
-    """Where a match comes out otherwise. `ply` is the one that was being played, 0 for the start, None for the end.
+    """The first difference between a record and its replay.
 
-    `failed`: that engine died, stopped answering or gave an invalid answer. `board` is the position before the ply,
-    if an engine draws it.
+    `ply` is the ply that was being replayed, 0 for the start, None for the end. `failed` means that the engine died,
+    stopped answering or gave an invalid answer. `board` is the position before the ply, if an engine draws it.
     """
 
     who: str

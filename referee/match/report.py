@@ -40,7 +40,7 @@ _REASON = 400  # characters of why a bot was at fault
 
 
 def effect_of(tally: SeriesTally) -> Effect:
-    """How much stronger the first bot is, by pairs of games; by games while no pair is complete."""
+    """Estimate how much stronger the first bot is, from pairs of games, or from games while no pair is complete."""
     if any(tally.penta):
         return effect(tally.penta_observed)
     seat1, seat2 = tally.observed(0), tally.observed(1)
@@ -48,12 +48,12 @@ def effect_of(tally: SeriesTally) -> Effect:
 
 
 def seat1_effect(tally: SeriesTally) -> Effect:
-    """What sitting first is worth: by pairs, in which the strength of the bots cancels out."""
+    """Estimate the advantage of seat 1 from pairs of games, in which the strength of the bots cancels out."""
     return effect(tally.penta_seat1_observed)
 
 
 def verdict_of(report: SeriesReport) -> Verdict | None:
-    """Of the sequential test; inconclusive if all games were played."""
+    """Return the verdict of the sequential test: inconclusive if all games were played, None without a test."""
     test = report.tally.test
     return None if test is None else test.verdict(over=not (report.open_runs or report.stopped or report.failed))
 
@@ -64,7 +64,7 @@ def bots_of(report: SeriesReport) -> list[BotSpec]:
 
 
 class BotTotals:
-    """What one bot did in all its series: scores, also by seat; ms used and of its longest move."""
+    """The totals of one bot over all its series: score, score by seat, milliseconds used, longest move."""
 
     def __init__(self, bot: BotSpec, runs: Sequence[SeriesRun]) -> None:
         self.score, self.seats = SeriesScore(), (SeriesScore(), SeriesScore())
@@ -79,7 +79,7 @@ class BotTotals:
 
 
 def _faults(report: SeriesReport) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
-    """By bot (or "engine") and kind: how many, and why the last of them."""
+    """Count the faults by bot (or "engine") and kind, and keep the reason of the last of each."""
     counts, reasons = Counter[tuple[str, str]](), dict[tuple[str, str], str]()
     for run in report.runs:
         counts.update(run.tally.faults)
@@ -305,7 +305,7 @@ def live_parts(report: SeriesReport, rate: str = "", left: str = "") -> list[Lin
 
 
 def effect_of_match(report: SeriesReport) -> list[str]:
-    """What a match of two bots says about their strength, a line each."""
+    """Describe what a match of two bots says about their strength, one line per figure."""
     tally, bots = report.tally, report.runs[0].setup.bots
     found = effect_of(tally)
     lines = effect_lines(found, 1, 8)
@@ -443,7 +443,7 @@ def _skipped_lines(report: SeriesReport) -> Iterator[str]:
 
 
 def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:
-    """Where these bots' tracebacks are kept, or how to keep them."""
+    """Say where the tracebacks of these bots are kept, or how to keep them."""
     folder = report.runs[0].setup.extras.stderr_folder
     if folder:
         return "stderr: " + ", ".join(f"{folder}/{safe_name(name)}.log" for name in sorted(names))

@@ -1,4 +1,4 @@
-"""What the core does on one core of the machine: random games a second, and what a search costs beside them."""
+"""Measure the C++ core on one processor core: random games a second, and the cost of a search."""
 
 import multiprocessing
 import statistics

@@ -105,7 +105,7 @@ def _party(number: int) -> Party:
 
 
 def _record(game: tuple[Any, ...], parties: dict[int, Party]) -> bytes:
-    """Of a row of `games`."""
+    """Return the record of a row of `games`."""
     _, key, _, _, _, _, _, first, second, result, winner, termination, culprit, _, plies, ms, *_ = game
     setting = pool_of_tests().setting
     start = MatchStarted(

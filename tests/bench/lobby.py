@@ -92,8 +92,10 @@ def play(
     keys: Path | None = None,
     processes: Mapping[str, int] = {},
 ) -> dict[str, Any]:
-    """What the bots say of so many moves a second; on this core, if one is given. `processes`: whose processor time is
-    measured meanwhile, a value of its own in µs a ply."""
+    """Run bots that answer so many moves a second, on one core if it is given, and return the latencies they report.
+
+    The processor time of each of `processes` is measured meanwhile, in microseconds a ply.
+    """
     port = str(urlsplit(url).port)
     before = [] if core is None else ["taskset", "-c", str(core)]
     command = [*before, str(program), port, str(bots), str(rate), str(seconds), *([str(keys)] if keys else [])]

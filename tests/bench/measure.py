@@ -1,4 +1,4 @@
-"""What the benchmarks share: rows, bots that answer at once, and ways to measure a process."""
+"""Rows, bots that answer at once, and ways to measure a process, for all benchmarks."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ GGP = [os.environ.get("GGP_BENCH_COMMAND") or str(Path(sys.executable).with_name
 """The command that is measured: that of another checkout under `--against`."""
 HERE = Path(__file__).parent
 Row = tuple[str, float, str]
-"""What was measured, the figure, its unit."""
+"""A name, a figure and its unit."""
 K = TypeVar("K")
 T = TypeVar("T")
 

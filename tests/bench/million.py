@@ -46,7 +46,7 @@ def main(quick: bool = False) -> list[Row]:
 
 
 def _rated(path: Path, pool: int) -> list[Row]:
-    """What a run does now and then: read all meetings, rate, keep the ratings."""
+    """Refit as a run does from time to time: read all meetings, rate the bots, store the ratings."""
     with Store.open(f"sqlite:///{path}") as store:
 
         def refit(warm: bool) -> None:

@@ -94,7 +94,7 @@ def make_files(folder: Path) -> tuple[Path, dict[str, Path]]:
 
 
 def command_lines() -> list[str]:
-    """What is run, for a reader who has the files in the folder where they are."""
+    """Return the command lines of all runners, for a reader who has the files in the current folder."""
     lines = []
     for runner in RUNNERS:
         bot = f"./instant {'chess' if runner.game == CHESS else 'go'}.moves"

@@ -1,4 +1,4 @@
-"""What the sandbox costs: a start and a ply at each level. Nothing is asserted.
+"""Measure the cost of the sandbox: a start and a ply at each level.
 
 Starts are of a program that ends at once, from `start` to its end: bare (fork and exec alone), by `setpriv` and `sh`,
 and at each level.

@@ -19,7 +19,7 @@ MANY_LINES = 20_000  # more than an answer may have (10,000)
 
 
 class ChaosFault(NamedTuple):
-    """What happens, and the moment it happens at unless another is asked for."""
+    """A fault, and the moment at which it happens by default."""
 
     act: Callable[[RawOutput, bytes], None]
     when: str = "genmove"

@@ -48,8 +48,11 @@ class KeptAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KeptAnalysis(msgspec.Struct, frozen=True):
-    """What a bot kept of one move. `legal`: how much it says of the legal moves, `board`: how it shows the board;
-    `system`: what a model was told before all else, in the first move of a match alone."""
+    """The part of a record that describes how a model chose one move.
+
+    `legal` says how the prompt lists the legal moves, `board` how it shows the board. `system` is the system prompt; it
+    is there for the first move of a match only.
+    """
 
     model: Said
     answers: Annotated[list[KeptAnswer], Meta(max_length=1000)]

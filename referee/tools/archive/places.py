@@ -57,7 +57,7 @@ def read_place(text: str) -> RecordPlace:
 
 
 def is_ladder(word: str) -> bool:
-    """Whether it means a ladder, and not a file of records."""
+    """Return True if a word names a ladder rather than a record file."""
     if "://" in word or word.endswith(_STORES):
         return True
     with contextlib.suppress(OSError, ValueError):
@@ -89,7 +89,7 @@ def how_to_name_engine(start: MatchStarted, option: str = "--engine") -> str:
 
 
 def count_plies(record: Record, ply: int | None) -> int:
-    """How many plies to play; None is all of them, negative ones count from the end."""
+    """Return how many plies to play: all for None; a negative number counts from the end."""
     last = len(record.plies)
     number = last if ply is None else ply if ply >= 0 else last + 1 + ply
     if not 0 <= number <= last:
@@ -254,7 +254,7 @@ def _read_live(live: LiveMatch, key: str) -> Record:
 
 
 def _missing(error: click.ClickException, heads: list[LiveHead]) -> click.ClickException:
-    """What is not there, and what is being played instead."""
+    """Add the matches that are being played to the message that a match was not found."""
     playing = _listed([f"#{head.match} ({' - '.join(head.bots)}, ply {head.ply})" for head in heads], "being played: ")
     return click.ClickException(escape_unprintable(f"{error.format_message()}{f'; {playing}' if heads else ''}"))
 

@@ -62,7 +62,7 @@ async def positions_of(record: Record, wanted: Sequence[int], word: str | None) 
 
 
 def _agrees(start: MatchStarted) -> bool:
-    """Whether the user at the terminal wants the engine to be run that the record names."""
+    """Ask at the terminal whether to run the engine that the record names. Without a terminal the answer is no."""
     command = recorded_engine(start)
     if not (command and all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))):
         return False

@@ -127,8 +127,10 @@ class _EnginePair:
 
 
 async def _same_game(game: str, ours: Engine, other: Engine) -> bool:
-    """Whether two engines mean the same by a name, as far as their options show: each then has no more than some of the
-    other's. Go of OpenSpiel, for one, has a `board_size`."""
+    """Return True if two engines seem to mean the same game by a name: the options of one are among those of the other.
+
+    OpenSpiel's go, for example, has a `board_size` instead of a `size`.
+    """
     if game not in await other.games():
         return True  # and the difference is found
     one, two = (await ours.options(game)).keys(), (await other.options(game)).keys()
