@@ -8,15 +8,11 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ggp.protocol.entry_points import entry_points, version
 from ggp.protocol.standard_streams import OutputError, run_program
 from ggp.referee.command_line import BAD_USAGE, nearest
-
-if TYPE_CHECKING:
-    pass  # imported where it is used: `ggp engine` and `ggp bot` start without it
-
 
 GROUP = "ggp.commands"
 COMPLETION = "completion"  # the command that also answers the shell's completion script
@@ -151,12 +147,6 @@ def _help() -> str:
             "ggp --version         which version this is",
         ]
     )
-
-
-# -- running a command of click -------------------------------------------------------------------------
-
-
-# Commands that start engines and bots, one after another, in their own process and nothing else.
 
 
 if __name__ == "__main__":

@@ -140,7 +140,12 @@ class Results:
         """Count games, of which one has a key, `match`, and moves, `line`. Raises ResultsError for bad names."""
         if first.name == second.name:
             self.self_play += count
-            return
+        else:
+            self._add_meeting(first, second, outcome, count, match, line)
+
+    def _add_meeting(
+        self, first: RatedBot, second: RatedBot, outcome: int, count: int, match: str, line: Line | None
+    ) -> None:
         cell = self._cells.get((first, second))
         if cell is None:
             for bot in (first, second):
@@ -204,16 +209,13 @@ class PairedResults(Results):
     def single(self) -> int:
         return int(sum(map(sum, self._cells.values()))) - 2 * sum(self.penta)
 
-    def add_game(
-        self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
+    def _add_meeting(
+        self, first: RatedBot, second: RatedBot, outcome: int, count: int, match: str, line: Line | None
     ) -> None:
-        if first.name == second.name:
-            self.self_play += count
-            return
         series, _, number = match.partition(".")[0].rpartition("-")
         begins = not number.isdigit() or int(number) % 2 == 1
         self.bots = self.bots or dict.fromkeys((first, second) if begins else (second, first))
-        Results.add_game(self, first, second, outcome, count, match, line)
+        Results._add_meeting(self, first, second, outcome, count, match, line)
         if len(self.bots) > 2 or not number.isdigit():
             return
         seat = int(first != next(iter(self.bots)))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.config import read_ladder
-from ggp.referee.ladder.store.model import FormatKind
+from ggp.referee.ladder.store.model import FormatKind, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError
 from tests.support.cli import Ggp
@@ -56,6 +56,15 @@ def write_ladder(folder: Path, *bots: str, head: str = HEAD, more: str = "", nam
 def open_store(file: Path) -> Store:
     """The store of the ladder in that file."""
     return Store.open(f"sqlite:///{file.with_suffix('.db')}")
+
+
+def games_stored(file: Path) -> int:
+    """Return how many games with a result the ladder holds: none before its store is there."""
+    try:
+        with open_store(file) as store:
+            return store.totals().games
+    except StoreError:
+        return 0
 
 
 def results(file: Path, pool: str | None = None) -> dict[str, tuple[str, int, str, str, int]]:

@@ -52,7 +52,7 @@ RUNS = {
 FORK = r"""
 import io, json, os, sys, traceback
 from importlib.metadata import entry_points
-from ggp.referee import cli
+from ggp.referee.cli.main import main
 for group in ("ggp.commands", "ggp.ladder"):
     for point in entry_points(group=group):
         point.load()
@@ -88,7 +88,7 @@ for line in sys.stdin:
         try:
             streams(state, out, err)
             sys.argv = ["ggp", *words]
-            status = cli.main()
+            status = main()
             if sys.stdout is not None:
                 sys.stdout.flush()
         except SystemExit as end:

@@ -13,7 +13,7 @@ from ggp.referee.cli import ladder_bots, ladder_games, ladder_standings
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ratings.sprt import Hypotheses, effect, judge
 from tests.support.chaos import chaos
-from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool, real_setup
+from tests.support.stores import LOST, TIED, WON, Filled, entrant, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
 Command = Callable[[list[str]], int]
@@ -26,13 +26,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         filled.play(real_setup("ann", "bob"))
         filled.play(real_setup("cat", "ann"))
         filled.play(real_setup("bob", chaos("fault=illegal,move=2", "dan")))
-        yield filled
-
-
-@pytest.fixture
-def season(tmp_path: Path) -> Iterator[Filled]:
-    with Filled(tmp_path) as filled:
-        a_season(filled)
         yield filled
 
 

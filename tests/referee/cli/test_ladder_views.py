@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ggp.referee.ladder import queries
 from ggp.referee.ladder.rating import rate_seats
 from ggp.referee.ladder.store.model import StoreEvent
 from ggp.referee.ladder.store.store import Store
-from tests.support.stores import LOST, TIED, WON, Filled, a_season, entrant, ladder, pool
+from tests.support.stores import LOST, TIED, WON, Filled, entrant, ladder, pool
 from tests.support.terminal import shown_on_terminal
 
 VIEWS: dict[str, Callable[[list[str]], int]] = {
@@ -34,13 +34,6 @@ VIEWS: dict[str, Callable[[list[str]], int]] = {
 }
 OF_ALL = ("standings", "crosstable", "games", "events")
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def season(tmp_path: Path) -> Iterator[Filled]:
-    with Filled(tmp_path) as filled:
-        a_season(filled)
-        yield filled
 
 
 def _json(capsys: Capture, main: Callable[[list[str]], int], *words: str) -> Any:

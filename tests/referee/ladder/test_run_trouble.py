@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Ggp, ggp, wait_until
-from tests.support.ladders import check_whole, first_line, open_store, results, write_ladder
+from tests.support.ladders import check_whole, first_line, games_stored, open_store, results, write_ladder
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: Results) -> 
     with open_store(file) as store:
         held = store.totals().games
     (small_disk / "filler").unlink()
-    wait_until(lambda: _games(file) > held)
+    wait_until(lambda: games_stored(file) > held)
     running.process.send_signal(signal.SIGINT)
     assert running.wait().status == 130
     shutil.copytree(small_disk, tmp_path / "large")
@@ -86,8 +86,3 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: Results) -> 
     assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
     check_whole(file)
     assert results(file) == undisturbed
-
-
-def _games(file: Path) -> int:
-    with open_store(file) as store:
-        return store.totals().games

@@ -24,7 +24,7 @@ from ggp.referee.match.worker import Batch, BatchResult, WorkerConfig
 from ggp.referee.server.control.control import CommandQueue, RunController
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.dask_cluster import DaskCluster
-from tests.support.ladders import check_whole, first_line, open_store, write_ladder
+from tests.support.ladders import check_whole, first_line, games_stored, write_ladder
 
 pytestmark = pytest.mark.slow
 
@@ -245,15 +245,15 @@ def test_bots_that_enter_while_another_process_holds_the_store(tmp_path: Path) -
     """By hand: a lock of 8 s, longer than SQLite's patience, when a round begins."""
     file = write_ladder(tmp_path, more=ROUNDS.replace("3", "400"))
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: file.with_suffix(".db").exists() and _games(file) > 4)
+    wait_until(lambda: file.with_suffix(".db").exists() and games_stored(file) > 4)
     connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None, timeout=60)
     connection.execute("BEGIN IMMEDIATE")
     assert "the run waits" in first_line(running, "is locked by another process")
     time.sleep(3)
     connection.execute("ROLLBACK")
     connection.close()
-    before = _games(file)
-    wait_until(lambda: _games(file) > before + 4 or running.process.poll() is not None)
+    before = games_stored(file)
+    wait_until(lambda: games_stored(file) > before + 4 or running.process.poll() is not None)
     assert running.process.poll() is None, running.process.communicate()
     running.process.terminate()
     assert running.wait().status == 143
@@ -272,12 +272,4 @@ def test_a_store_that_is_locked_when_the_run_begins_is_waited_for(tmp_path: Path
         connection.execute("ROLLBACK")
     assert running.wait().status == int(ends)
     connection.close()
-    assert _games(file) == (2 if ends else 4)
-
-
-def _games(file: Path) -> int:
-    try:
-        with open_store(file) as store:
-            return store.totals().games
-    except StoreError:
-        return 0
+    assert games_stored(file) == (2 if ends else 4)

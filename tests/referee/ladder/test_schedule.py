@@ -322,6 +322,15 @@ def test_a_test_counts_no_withdrawn_pair() -> None:
     assert sum(result.points is not None for result in store.results.values()) == 20
 
 
+def _play_on(schedule: Schedule, store: ScheduleStore) -> None:
+    """Play all that the schedule still issues."""
+    while batch := schedule.due():
+        schedule.add(store.issue(schedule.batches, batch))
+        for pair in iter(schedule.issue, None):
+            schedule.fix(store.bots.play(pair))
+            store.add(store.bots.play(pair))
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["in one run", "by another run"])
 def test_a_round_of_which_nothing_was_played_is_no_round(again: bool) -> None:
     form = Format(kind=FormatKind.SWISS, rounds=3, pairs=1)
@@ -331,11 +340,7 @@ def test_a_round_of_which_nothing_was_played_is_no_round(again: bool) -> None:
     store.enter(_replaced(2, store.seats, 3))
     if not again:
         schedule.enter(store.seats)
-        while batch := schedule.due():
-            schedule.add(store.issue(schedule.batches, batch))
-            for pair in iter(schedule.issue, None):
-                schedule.fix(store.bots.play(pair))
-                store.add(store.bots.play(pair))
+        _play_on(schedule, store)
     else:
         schedule = run(store, 1000)
     assert schedule.finished == "all 3 rounds are played"
@@ -358,11 +363,7 @@ def test_a_withdrawn_pair_of_a_round_is_replaced_by_one_of_the_new_version(again
     store.enter(_replaced(left, store.seats, 5))
     if not again:
         schedule.enter(store.seats)
-        while due := schedule.due():
-            schedule.add(store.issue(schedule.batches, due))
-            for pair in iter(schedule.issue, None):
-                schedule.fix(store.bots.play(pair))
-                store.add(store.bots.play(pair))
+        _play_on(schedule, store)
     else:
         schedule = run(store, 1000, Disturbance(kill=0.3))
     assert schedule.finished == "all 3 rounds are played"

@@ -4,7 +4,6 @@ import contextlib
 import os
 import random
 import signal
-import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from ggp.referee.match.bot_spec import version_of
 from ggp.referee.ratings.spsa import Parameter, TunedValue, TunePlan, Values
 from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
 from tests.support.dask_cluster import DaskCluster
-from tests.support.ladders import check_whole, open_store, results, write, wrong
+from tests.support.ladders import check_whole, games_stored, open_store, results, write, wrong
 from tests.support.schedule_runs import Disturbance, ScheduleStore, TrueStrengths, run
 
 PARAM = "[param.x]\nstart = 2\nmin = 0\nmax = 20\nstep = 1\n"
@@ -319,8 +318,8 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     quiet, disturbed = write_tune(tmp_path / "quiet", 40), write_tune(tmp_path / "disturbed", 40)
     for _ in range(5):
         running = Ggp("tune", str(disturbed), "--jobs", "2", "--no-pin", "--quiet")
-        before, until = _games(disturbed), time.monotonic() + 60
-        while _games(disturbed) < before + 2 and running.process.poll() is None:
+        before, until = games_stored(disturbed), time.monotonic() + 60
+        while games_stored(disturbed) < before + 2 and running.process.poll() is None:
             assert time.monotonic() < until
             time.sleep(0.01)
         time.sleep(chance.random() * 0.2)
@@ -340,17 +339,6 @@ def _kill(running: Ggp) -> None:
             os.kill(pid, signal.SIGKILL)
     running.process.communicate(timeout=120)
     wait_until(lambda: not running.running())
-
-
-def _games(file: Path) -> int:
-    path = file.with_suffix(".db")
-    if not path.exists():
-        return 0
-    try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5) as store:
-            return int(store.execute("select count(*) from games").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
 
 
 @pytest.mark.slow

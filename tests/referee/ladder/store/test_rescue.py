@@ -14,7 +14,7 @@ import pytest
 from ggp.referee.ladder.store.model import FormatKind, Pair, Pairing, StoreGone
 from ggp.referee.ladder.store.store import Store
 from tests.support.cli import Ggp, wait_until
-from tests.support.ladders import first_line, open_store, write_ladder
+from tests.support.ladders import first_line, games_stored, open_store, write_ladder
 from tests.support.stores import ladder, match
 
 
@@ -94,8 +94,8 @@ def test_a_ladder_whose_store_is_removed_ends_and_says_where_its_games_are(tmp_p
     file = write_ladder(tmp_path)
     path = file.with_suffix(".db")
     running = Ggp("ladder", "run", str(file), "--games", "5000", "--quiet", "--jobs", "1")
-    wait_until(lambda: path.exists() and _games(file) > 10)
-    before = _games(file)
+    wait_until(lambda: path.exists() and games_stored(file) > 10)
+    before = games_stored(file)
     path.unlink()
     assert "was removed while it was in use" in first_line(running, "removed")
     ran = running.wait(60)
@@ -104,16 +104,6 @@ def test_a_ladder_whose_store_is_removed_ends_and_says_where_its_games_are(tmp_p
     rescued.replace(path)
     with open_store(file) as store:
         assert store.totals().games >= before and store.repair().lines == []
-
-
-def _games(file: Path) -> int:
-    from ggp.referee.ladder.store.model import StoreError
-
-    try:
-        with open_store(file) as store:
-            return store.totals().games
-    except StoreError:
-        return 0
 
 
 _TRUNCATES = """

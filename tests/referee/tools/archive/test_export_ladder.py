@@ -18,7 +18,7 @@ from ggp.referee.cli.verify import main as main_verify
 from ggp.referee.match.record_forms import sgf
 from tests.support.chaos import chaos
 from tests.support.memory_session import MemorySession
-from tests.support.stores import LOST, TIED, WON, Filled, a_season, ladder, pool, real_setup
+from tests.support.stores import LOST, TIED, WON, Filled, ladder, pool, real_setup
 
 Capture = pytest.CaptureFixture[str]
 
@@ -28,13 +28,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     with Filled(tmp_path_factory.mktemp("club"), ladder(pools=[pool(size="3", control="20")])) as filled:
         filled.play(real_setup("ann", "bob"))
         filled.play(real_setup("bob", chaos("fault=illegal,move=2", "dan")))
-        yield filled
-
-
-@pytest.fixture
-def season(tmp_path: Path) -> Iterator[Filled]:
-    with Filled(tmp_path) as filled:
-        a_season(filled)
         yield filled
 
 
