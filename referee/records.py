@@ -25,7 +25,7 @@ from ggp.protocol.records import (
     RecordReader,
     read_records,
 )
-from ggp.protocol.safe_files import NEW, is_private_folder, replace_file
+from ggp.protocol.safe_files import NEW, is_private_folder
 
 
 def records_in(
@@ -248,9 +248,6 @@ def live_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"ggp-live-{os.geteuid()}"
 
 
-_MAX_SIDE_FILE = 256 * 1024 * 1024  # bytes that are read
-
-
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a record, each cut where it is longer than a line of a record may be."""
     return iter(lambda: file.readline(MAX_RECORD_LINE + 2), b"")
@@ -261,77 +258,22 @@ def live_path(record: str, number: int) -> str:
     return f"{record}.live-{number}"
 
 
-def done_path(record: str, number: int) -> str:
-    """The file next to a record, or to what stands for it, that worker `number` (from 1) keeps the matches in which it
-    has finished and not handed over."""
-    return f"{record}.done-{number}"
-
-
-def left_path(record: str) -> str:
-    """The file next to a record that keeps interrupted matches from when a run takes them up until it ends."""
-    return f"{record}.left"
-
-
 def side_files(record: str) -> list[Path]:
     """Those that are there, by number; a worker that has begun no match has none."""
-    return [path for _, path in sorted(_numbered(record, live_path)) if not path.name.endswith(NEW)]
+    return [path for _, path in sorted(numbered(record, live_path)) if not path.name.endswith(NEW)]
 
 
-def interrupted(record: str) -> dict[str, Record]:
-    """The matches that workers which were killed had begun, or finished and not handed over, by key.
-
-    Where several files hold a match, as far as any of them has it.
-    """
-    found: dict[str, Record] = {}
-    done = (path for _, path in sorted(_numbered(record, done_path)))
-    for path in [*side_files(record), *done, *([Path(left_path(record))] if _can_be_path(record) else [])]:
-        try:
-            with open_input(path) as file:
-                lines = [line for line in file.read(_MAX_SIDE_FILE).splitlines(keepends=True) if line.endswith(b"\n")]
-            for one in read_records(lines):
-                known = found.setdefault(one.start.match, one)
-                if (one.end is not None, len(one.plies)) > (known.end is not None, len(known.plies)):
-                    found[one.start.match] = one
-        except (OSError, RecordError):  # half of a match that was just being begun
-            continue
-    return found
-
-
-def take_interrupted(record: str) -> dict[str, Record]:
-    """The same, for a run that begins: workers use the names of the side files again.
-
-    A file of its own keeps the matches until remove_side_files, because this run may be killed before it has come as
-    far in them; a bot could otherwise have a match start again by killing two runs.
-    """
-    found = interrupted(record)
-    if found:
-        with contextlib.suppress(OSError):  # without room for it they are taken up all the same
-            replace_file(Path(left_path(record)), b"".join(one.lines() for one in found.values()), 0o600)
-    _remove_numbered(record)
-    return found
-
-
-def remove_side_files(record: str) -> None:
-    """Also those that a worker was about to make when it was killed."""
-    _remove_numbered(record)
-    if _can_be_path(record):
-        with contextlib.suppress(OSError):
-            Path(left_path(record)).unlink()
-
-
-def _remove_numbered(record: str) -> None:
-    for path_of in (live_path, done_path):
-        for _, path in _numbered(record, path_of):
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-
-def _can_be_path(record: str) -> bool:
+def can_be_path(record: str) -> bool:
+    """Return False for a record that is no file: "", or a text with a NUL."""
     return bool(record) and "\0" not in record
 
 
-def _numbered(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple[int, Path]]:
-    if not _can_be_path(record):
+def numbered(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple[int, Path]]:
+    """Iterate over the files beside a record that `path_of` names, with their numbers; in no order.
+
+    Files that a worker was just about to rename into place are among them.
+    """
+    if not can_be_path(record):
         return
     stem = Path(path_of(record, 0)).name.removesuffix("0")
     with contextlib.suppress(OSError):

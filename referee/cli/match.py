@@ -42,9 +42,8 @@ from ggp.referee.match.openings import BookChoice, BookError, OpeningBook, file_
 from ggp.referee.match.options import sandbox_option
 from ggp.referee.match.outcome import CannotStart
 from ggp.referee.match.pool import PATIENCE as HOST_PATIENCE
-from ggp.referee.match.pool import SeriesReport, resume_series, run_series
 from ggp.referee.match.process import ALL, PLIES, ProcessLimits, available_cores
-from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.record_file import RecordFile
 from ggp.referee.match.report import (
     as_json,
     bots_of,
@@ -57,6 +56,7 @@ from ggp.referee.match.report import (
 from ggp.referee.match.sandbox.levels import APART, NONE, Cores, Level, Sandbox
 from ggp.referee.match.sandbox.machine import check_level
 from ggp.referee.match.series import SeriesConfig, prepare
+from ggp.referee.match.series_run import SeriesReport, resume_series, run_series
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.sprt import MODELS, PRESETS, Hypotheses, SprtError
 from ggp.referee.terminal import LiveLine, can_redraw, escape_unprintable
@@ -489,7 +489,7 @@ def _read_position(place: str, game: str, options: dict[str, str]) -> tuple[dict
     return dict(start.options), tuple(ply.move for ply in source.record.plies[: source.ply])
 
 
-def _sit_down(report: SeriesReport, recorder: Recorder, as_object: bool) -> SeriesReport:
+def _sit_down(report: SeriesReport, recorder: RecordFile, as_object: bool) -> SeriesReport:
     """The series with a human in it, here at the terminal."""
     from ggp.protocol.transports.subreaper import adopt_orphans
     from ggp.referee.match.analysis import show_plies
@@ -515,7 +515,7 @@ def _resume(
     hypotheses: Hypotheses | None,
     book: OpeningBook | None,
     warnings: list[str],
-) -> tuple[SeriesReport, Recorder]:
+) -> tuple[SeriesReport, RecordFile]:
     """As resume_series, with a test if there is one; what was found in the record is added to the warnings."""
     runs, recorder = resume_series(setups, hypotheses, mix=options.mix)
     record, total, left = setups[0].record, sum(setup.games for setup in setups), sum(len(run.left) for run in runs)
@@ -529,7 +529,7 @@ def _resume(
     return SeriesReport(runs, book), recorder
 
 
-def _run(options: MatchOptions, report: SeriesReport, jobs: int, cores: int, recorder: Recorder) -> SeriesReport:
+def _run(options: MatchOptions, report: SeriesReport, jobs: int, cores: int, recorder: RecordFile) -> SeriesReport:
     """Play what is left; with a record, matches whose worker dies go on in another."""
     live = can_redraw(sys.stderr) and not (options.quiet or options.verbose)
     interval = 0 if options.quiet else options.interval or 0

@@ -35,13 +35,14 @@ from ggp.referee.match.outcome import CannotStart, EngineFailed
 from ggp.referee.match.player import check_limits
 from ggp.referee.match.pool import PATIENCE, LocalPool, WorkerPool
 from ggp.referee.match.process import ProcessLimits
+from ggp.referee.match.resume import remove_side_files, take_interrupted
 from ggp.referee.match.sandbox.levels import NONE
 from ggp.referee.match.sandbox.sources import is_current
 from ggp.referee.match.sandbox.unpack import files_of
 from ggp.referee.match.series import PrepareError, ask, lacks
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.match.worker import WorkerConfig
-from ggp.referee.records import live_base, live_folder, remove_side_files, take_interrupted
+from ggp.referee.records import live_base, live_folder
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.run import RunControl

@@ -44,11 +44,11 @@ from ggp.referee.match.match_runner import MatchRunner, Suspended
 from ggp.referee.match.move_words import MOVE_WORDS
 from ggp.referee.match.outcome import BotFault, CannotStart, PliesTakenBack, Termination, no_move_in_time
 from ggp.referee.match.player import Player
-from ggp.referee.match.pool import SeriesReport, SeriesRun
 from ggp.referee.match.process import Peer
-from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.record_file import RecordFile
 from ggp.referee.match.score_table import score_lines
 from ggp.referee.match.series import GameResult
+from ggp.referee.match.series_run import SeriesReport, SeriesRun
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.terminal import can_redraw, escape_unprintable, on_terminal, screen_columns, visible
 
@@ -541,7 +541,7 @@ class _Stop(BaseException):
 
 
 def play_by_hand(
-    run: SeriesRun, recorder: Recorder, terminal: HumanTerminal, seen: Callable[[Event], None]
+    run: SeriesRun, recorder: RecordFile, terminal: HumanTerminal, seen: Callable[[Event], None]
 ) -> SeriesReport:
     """Play the matches that are left. `seen` is called with each event; humans use the terminal."""
     report, began, keeping = SeriesReport([run]), time.monotonic(), False

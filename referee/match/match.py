@@ -1,7 +1,7 @@
 """The life of a match, from top to bottom, as one coroutine. It knows no game, no process and no file.
 
-It awaits its channels only: over pipes they block inside, so ten lines drive it without an event loop
-(ggp.protocol.transports.blocking); the lobby awaits the same coroutine under asyncio.
+It awaits its channels only. Over pipes they block inside, so it runs without an event loop (transports.blocking); the
+lobby awaits the same coroutine under asyncio.
 """
 
 import re
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from ggp.protocol.messages import Reply
 from ggp.protocol.printed import counted
-from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Party
+from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.referee.match.adjudication import AdjudicationRule, Adjudicator
 from ggp.referee.match.clock import Clock, ControlKind, TimeControl
 from ggp.referee.match.engine import AGREE, OVER, Engine, GameRefused, Status, score_result
@@ -37,12 +37,12 @@ from ggp.referee.match.outcome import (
 from ggp.referee.match.player import Player
 from ggp.referee.match.setting import Setting
 
-EARLY = 2  # chosen plies; from then on every fault of a bot is a loss
+EARLY = 2  # plies chosen by the bots; from then on every fault of a bot loses
 _MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
 _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
 _MAX_STDERR = 4096  # characters of each bot's stderr
-_MAX_WARNING = 500  # characters of one about the engine
+_MAX_WARNING = 500  # characters of a warning about the engine
 _ENGINE_FAULT = re.compile(r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL)  # as ggp.bots.engine_client says it
 _NOT_BEGUN = Status("play", "black", 1, 0)
 Renew = Callable[[], Awaitable[Engine]]
@@ -50,26 +50,26 @@ Renew = Callable[[], Awaitable[Engine]]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match to play and its limits: `margin` in ms; `opening`: the plies that the bots do not choose."""
+    """A match to play, and its limits."""
 
     key: str
     setting: Setting
-    margin: int
+    margin: int  # ms that a bot may exceed its time
     max_plies: int
     seed: int
-    opening: tuple[str, ...]
+    opening: tuple[str, ...]  # plies that the bots do not choose
     referee: str
-    bot_seeds: tuple[int, int] | None = None  # by seat, for those that list `set_random_seed`
-    past: tuple[MovePlayed, ...] = ()
+    bot_seeds: tuple[int, int] | None = None  # by seat, for bots that list `set_random_seed`
+    past: tuple[MovePlayed, ...] = ()  # plies that were played before the match was interrupted
     started: str = ""
-    keep_stderr: bool = True  # in the record, also without a fault
-    book: str = ""  # where the opening stands
+    keep_stderr: bool = True  # in the record, even without a fault
+    book: str = ""  # the place of the opening in a book
     rules: tuple[AdjudicationRule, ...] = ()  # by which it may end early
-    controls: tuple[TimeControl, TimeControl] | None = None  # by seat, where they differ from that of the setting
+    controls: tuple[TimeControl, TimeControl] | None = None  # by seat, if they differ from that of the setting
     continues: str = ""  # KEY@PLY of the match whose plies up to there are `past`
 
     def setting_of(self, seat: int) -> Setting:
-        """The setting as it is for this seat."""
+        """Return the setting with the control of this seat."""
         return replace(self.setting, control=self.controls[seat - 1]) if self.controls else self.setting
 
 
@@ -80,13 +80,21 @@ async def play_match(
     emit: Callable[[Event], None],
     renew: Renew | None = None,
     judge: MatchJudge | None = None,
-) -> Outcome:
-    """Play one match; `players` by seat. Every event is emitted as it happens, MatchStarted first.
+) -> tuple[Outcome, Record]:
+    """Play one match.
 
-    `judge` says what the rules of the match are about; without it both bots do.
+    Args:
+        players: By seat.
+        emit: Called with every event as it happens, MatchStarted first.
+        renew: Returns another engine in place of one that failed. The caller ends both.
+        judge: Judges the match by its rules; without it the evaluations of both bots count.
 
-    `renew` gives another engine in the place of one that failed; the caller ends both. Raises CannotStart and
-    GameRefused: then what was emitted is not a match and is not to be recorded.
+    Returns:
+        How the match ended, and its record.
+
+    Raises:
+        CannotStart: A bot cannot play this game. What was emitted is not a match, and is not to be recorded.
+        GameRefused: The engine cannot play this game. The same holds.
     """
     life = _MatchState(match, engine, players, emit, renew, judge)
     try:
@@ -103,7 +111,7 @@ async def play_match(
         outcome = Outcome(Termination.TAKEN_BACK, detail=f"seat {life.seat}: {back}", taken_back=back.plies)
     except EngineFailed as failure:
         outcome = Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=str(failure))
-    return await life.end(outcome)
+    return outcome, await life.end(outcome)
 
 
 @dataclass(slots=True)
@@ -116,14 +124,15 @@ class _MatchState:
     emit: Callable[[Event], None]
     renew: Renew | None
     judge: MatchJudge | None
+    started: MatchStarted = field(init=False)
+    plies: list[MovePlayed] = field(default_factory=list)
+    clocks: tuple[Clock, Clock] = field(init=False)
     seat: int = 1  # whose turn it is, or was when something went wrong
     status: Status = _NOT_BEGUN
-    warnings: list[str] = field(default_factory=list)
-    moves: list[tuple[str, str]] = field(default_factory=list)  # colour and canonical move of every ply
-    stolen: list[list[int]] = field(default_factory=lambda: [[], []])  # by seat: the ms credited in each such turn
-    clocks: tuple[Clock, Clock] = field(init=False)
     thinking: bool = False  # the bot's clock runs for a move that has not been played
     unplayed: int = 0  # ms of its answer to that
+    warnings: list[str] = field(default_factory=list)
+    stolen: list[list[int]] = field(default_factory=lambda: [[], []])  # by seat: ms credited in each such turn
 
     def __post_init__(self) -> None:
         first, second = (
@@ -131,63 +140,61 @@ class _MatchState:
         )
         self.clocks = first, second
 
+    # -- the stages ----------------------------------------------------------------------------------------------
+
     async def start(self) -> None:
-        """The engine sets up the game."""
+        """Have the engine set up the game, and emit MatchStarted even if the engine fails."""
         match, setting = self.match, self.match.setting
         failed: EngineFailed | None = None
         try:
             self.status = await self._set_up_engine()
         except EngineFailed as failure:
             failed = failure
-        first, second = (self._party(seat) for seat in (1, 2))
-        self.emit(
-            MatchStarted(
-                match=match.key,
-                game=setting.game,
-                options=setting.options,
-                bots=(first, second),
-                engine=self.engine.party,
-                control=str(setting.control),
-                margin=match.margin,
-                max_plies=match.max_plies,
-                seed=match.seed,
-                opening=match.opening,
-                book=match.book,
-                adjudication="; ".join(
-                    [*map(str, match.rules), *([f"by {self.judge.player.party.command}"] if self.judge else [])]
-                ),
-                continues=match.continues,
-                referee=match.referee,
-                started=match.started or _utc(),
-            )
+        judged = [f"by {self.judge.player.party.command}"] if self.judge else []
+        self.started = MatchStarted(
+            match=match.key,
+            game=setting.game,
+            options=setting.options,
+            bots=(self._party(1), self._party(2)),
+            engine=self.engine.party,
+            control=str(setting.control),
+            margin=match.margin,
+            max_plies=match.max_plies,
+            seed=match.seed,
+            opening=match.opening,
+            book=match.book,
+            adjudication="; ".join([*map(str, match.rules), *judged]),
+            continues=match.continues,
+            referee=match.referee,
+            started=match.started or _utc(),
         )
+        self.emit(self.started)
         if failed is not None:
             raise failed
 
     async def open(self) -> None:
-        """Play the opening, or the plies that were played before the match was interrupted, on the engine."""
-        status, past = self.status, self.match.past
+        """Play the opening, or the plies of an interrupted match, on the engine."""
+        past = self.match.past
         for number, move in enumerate([ply.move for ply in past] or self.match.opening):
-            seat, colour, phase = status.seat, status.to_play, status.phase
+            before = self.status
             try:
-                try:
-                    played, status = await self.engine.play(colour, move)
-                except EngineFailed as failure:
-                    played, status = await self._play_on_another_engine(move, failure)
+                played, status = await self._play_on_engine(before.to_play, move)
             except BotFault as refused:
                 raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
-            event = MovePlayed(status.ply, self.match.key, status.ply, seat, colour, played, 0)
+            event = MovePlayed(status.ply, self.match.key, status.ply, before.seat, before.to_play, played, 0)
             if past:
-                self._take_up(event, past[number], charged=phase != AGREE and number >= len(self.match.opening))
-                event = past[number]
+                charged = before.phase != AGREE and number >= len(self.match.opening)
+                event = self._check_replayed(event, past[number], charged)
             self.emit(event)
-            self.moves.append((colour, played))
+            self.plies.append(event)
             self.status = status
 
     async def set_up(self) -> None:
-        """Each bot sets up the game; it learns the plies of `open` with its first question.
+        """Have each bot set up the game. It learns the plies of `open` with its first question.
 
-        A bot that refuses the rest of a match that was interrupted loses it. Raises CannotStart, BotFault.
+        Raises:
+            CannotStart: A bot refuses a game that has not begun.
+            BotFault: A bot is at fault; to refuse the rest of an interrupted match is a fault, too.
         """
         match = self.match
         for seat, player in enumerate(self.players, 1):
@@ -204,14 +211,14 @@ class _MatchState:
                 if self.early():
                     raise
                 raise refused_to_go_on(str(refused)) from None
-            for colour, move in self.moves:
-                player.tell(colour, move)
+            for ply in self.plies:
+                player.tell(ply.colour, ply.move)
 
     async def play(self) -> Outcome:  # noqa: C901 - a match from top to bottom
-        """Ask the side to move, ask the engine once, pass the move on to the other side; until the game is over."""
-        emit, key, max_plies = self.emit, self.match.key, self.match.max_plies
+        """Until the game is over: ask the side to move, ask the engine once, tell the other side."""
+        emit, key, max_plies, plies = self.emit, self.match.key, self.match.max_plies, self.plies
         clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]
-        status, move = self.status, self.moves[-1][1] if self.moves else ""
+        status, move = self.status, plies[-1].move if plies else ""
         early = len(self.match.opening) + EARLY  # see `early`
         adjudicator = Adjudicator(self.match.rules) if self.match.rules and self.judge is None else None
         if adjudicator is not None:
@@ -221,7 +228,7 @@ class _MatchState:
         watched = any(player.peer.idle for player in self.players)
         while status.phase != OVER:
             if status.ply >= max_plies:
-                return await self._adjudicate()
+                return await self._score_at_ply_limit()
             phase, colour, seat, ply = status[:4]
             self.seat = seat
             player, clock = self.players[seat - 1], clocks[seat - 1]
@@ -257,9 +264,11 @@ class _MatchState:
             if status.ply != ply + 1:
                 raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
             ply += 1
-            emit(MovePlayed(ply, key, ply, seat, colour, move, ms, None if untimed[seat - 1] else clock.left, analysis))
+            time_left = None if untimed[seat - 1] else clock.left
+            event = MovePlayed(ply, key, ply, seat, colour, move, ms, time_left, analysis)
+            emit(event)
             other.tell(colour, move)
-            self.moves.append((colour, move))
+            plies.append(event)
             self.status, self.thinking = status, False
             if adjudicator is not None and status.phase != OVER and (found := adjudicator.see(ply, seat, analysis)):
                 return self._adjudicated(*found)
@@ -268,8 +277,8 @@ class _MatchState:
 
         return Outcome(Termination.RULES, status.result, status.winner)
 
-    async def end(self, outcome: Outcome) -> Outcome:
-        """Finish the match: final position, score, diagnostics, MatchEnded. The engine may still fail here."""
+    async def end(self, outcome: Outcome) -> Record:
+        """Finish the match: final position, score, diagnostics, MatchEnded. Return its record."""
         at_fault = self.players[self.seat - 1] if outcome.culprit.startswith("seat") else None
         diagnostics = at_fault.diagnostics() if at_fault else None
         position, score = "", ""
@@ -277,75 +286,72 @@ class _MatchState:
             try:
                 position, score = await self.engine.final()
             except EngineFailed as failure:  # the result is known, and ending the engine now must gain nothing
-                self.warnings.append(f"no hash and no score: {failure}"[:_MAX_WARNING])
+                self._warn(f"no hash and no score: {failure}")
         for player in self.players:
             beyond_use = player is at_fault and FAULTS[outcome.termination].restart
             player.fit = not beyond_use and await player.end_game(outcome.result)
-        self.emit(
-            MatchEnded(
-                seq=self.status.ply + 1,
-                match=self.match.key,
-                result=outcome.result,
-                winner=outcome.winner,
-                termination=outcome.termination,
-                culprit=outcome.culprit,
-                detail=outcome.detail,
-                analysis=outcome.analysis,
-                plies=self.status.ply,
-                ms=outcome.ms,
-                hash=position,
-                suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
-                score=score,
-                warnings=tuple(self._all_warnings()),
-                stolen=_unless_zero(sum(self.stolen[0]), sum(self.stolen[1])),
-                slow_input=_unless_zero(*(round(player.peer.slow_input[1] * 1000) for player in self.players)),
-                diagnostics=diagnostics,
-                stderr=self._stderr(),
-                ended=_utc(),
-            )
+        ended = MatchEnded(
+            seq=self.status.ply + 1,
+            match=self.match.key,
+            result=outcome.result,
+            winner=outcome.winner,
+            termination=outcome.termination,
+            culprit=outcome.culprit,
+            detail=outcome.detail,
+            analysis=outcome.analysis,
+            plies=self.status.ply,
+            ms=outcome.ms,
+            hash=position,
+            suspect=max(player.late for player in self.players) * 1000 > self.match.margin / 4,
+            score=score,
+            warnings=tuple(self._all_warnings()),
+            stolen=_unless_zero(sum(self.stolen[0]), sum(self.stolen[1])),
+            slow_input=_unless_zero(*(round(player.peer.slow_input[1] * 1000) for player in self.players)),
+            diagnostics=diagnostics,
+            stderr=self._stderr(),
+            ended=_utc(),
         )
-        return outcome
+        self.emit(ended)
+        return Record(self.started, tuple(self.plies), ended)
 
-    def engine_outcome(self, fault: str) -> Outcome | None:
-        """Return the outcome if the mover's fault is its engine's, or None. `fault` says what it did."""
-        said = self._said_of_engine(fault)
-        return Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=said) if said else None
-
-    def _said_of_engine(self, text: str) -> str:
-        """Return what a built-in bot that is to act says of its own engine, which is the same program, or "".
-
-        Any other bot could say it to make a game void that it is losing.
-        """
-        player = self.players[self.seat - 1]
-        found = _ENGINE_FAULT.search(text) if player.asks_engine else None
-        return f"{found[0].rstrip('`')} (said by {player.name}, which asks an engine of its own)" if found else ""
+    # -- who is who, and whose fault it is -------------------------------------------------------------------------
 
     def _party(self, seat: int) -> Party:
-        """Who plays in a seat, with its own control if it has one."""
+        """Return who plays in a seat, with its own control if it has one."""
         party, setting = self.players[seat - 1].party, self.match.setting_of(seat)
         return party if setting is self.match.setting else structs.replace(party, control=str(setting.control))
 
-    def _stderr(self) -> tuple[str, ...]:
-        """By seat, the end of what each bot wrote to stderr in this match; () if neither did."""
-        tails = tuple(player.peer.stderr_tail()[-_MAX_STDERR:] for player in self.players)
-        for player in self.players:
-            player.peer.end_game()
-        return tails if self.match.keep_stderr and any(tails) else ()
-
     def black(self) -> int:
-        """The seat that holds the black stones now."""
+        """Return the seat that holds the black stones now."""
         return self.status.seat if self.status.to_play == "black" else 3 - self.status.seat
 
     def early(self) -> bool:
-        """Whether the fault of a bot out of its turn makes the match void: "before ply 2", not counting the opening.
+        """Return True while a bot's fault out of its turn voids the match: "before ply 2", after the opening.
 
         What happened in the opponent's turn before ply 2 is noticed at the turn after it.
         """
         return self.status.ply <= len(self.match.opening) + EARLY
 
-    async def _adjudicate(self) -> Outcome:
-        """A match that reached the limit on plies ends as the engine scores the position: otherwise a bot that is
-        losing could make it void by playing on. It is void where the engine has no score for it.
+    def engine_outcome(self, fault: str) -> Outcome | None:
+        """Return the outcome if the mover's fault, in these words, is its engine's; otherwise None."""
+        said = self._said_of_engine(fault)
+        return Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=said) if said else None
+
+    def _said_of_engine(self, text: str) -> str:
+        """Return what a built-in bot that is to move says about a failure of its own engine, or "".
+
+        Its engine is the same program as ours. Any other bot could say so to void a match that it is losing.
+        """
+        player = self.players[self.seat - 1]
+        found = _ENGINE_FAULT.search(text) if player.asks_engine else None
+        return f"{found[0].rstrip('`')} (said by {player.name}, which asks an engine of its own)" if found else ""
+
+    # -- ends that are not by the rules of the game ----------------------------------------------------------------
+
+    async def _score_at_ply_limit(self) -> Outcome:
+        """End the match as the engine scores the position, or void it if the engine has no score.
+
+        If it were always void, a bot that is losing could void the match by playing on.
         """
         detail = f"not over after {self.status.ply} plies"
         try:
@@ -360,24 +366,26 @@ class _MatchState:
         return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
 
     async def _ask_judge(self, ply: int) -> tuple[int, str] | None:
-        """What the judge finds after this ply. One that fails judges no more of the match."""
+        """Return the judge's verdict after this ply, if any. A judge that fails is not asked again."""
         status, judge = self.status, self.judge
         assert judge is not None
         if status.phase in (OVER, AGREE):
             return None
         try:
-            return await judge.see(ply, status.seat, status.to_play, self.moves)
+            return await judge.see(ply, status.seat, status.to_play, [(one.colour, one.move) for one in self.plies])
         except (BotFault, CannotStart) as fault:
             self.judge, judge.player.fit = None, False
-            self.warnings.append(f"the adjudicator failed after ply {ply}, and judged no more: {fault}"[:_MAX_WARNING])
+            self._warn(f"the adjudicator failed after ply {ply}, and judged no more: {fault}")
             return None
 
     def _adjudicated(self, winner: int, why: str) -> Outcome:
         result = "0" if winner == 0 else "B+R" if winner == self.black() else "W+R"
         return Outcome(Termination.ADJUDICATED, result, winner, detail=why)
 
+    # -- engines that fail: another one takes over -----------------------------------------------------------------
+
     async def _set_up_engine(self) -> Status:
-        """A new game on the engine, or on another one if it fails. Raises EngineFailed, GameRefused."""
+        """Begin a new game on the engine, or on another one if it fails. Raises EngineFailed, GameRefused."""
         line = self.match.setting.new_game
         try:
             return await self.engine.new_game(line)
@@ -385,14 +393,21 @@ class _MatchState:
             if self.renew is None:
                 raise
             self.engine = await self.renew()
-            self.warnings.append(f"the engine was replaced: {failure}"[:_MAX_WARNING])
+            self._warn(f"the engine was replaced: {failure}")
             return await self.engine.new_game(line)
 
-    async def _play_on_another_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
-        """As `Engine.play`, after the engine failed at this move: another one takes over from the same position.
+    async def _play_on_engine(self, colour: str, move: str) -> tuple[str, Status]:
+        """Do as Engine.play, on another engine if this one fails."""
+        try:
+            return await self.engine.play(colour, move)
+        except EngineFailed as failure:
+            return await self._play_on_another_engine(move, failure)
 
-        So a bot gains nothing by making engines fail or ending their processes, not even at every ply. Where the other
-        engine fails at the same move, the mover loses if the move is not legal; otherwise EngineFailed is raised.
+    async def _play_on_another_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
+        """Do as Engine.play after the engine failed at this move: another one takes over from the same position.
+
+        So a bot gains nothing by making engines fail or ending their processes, not even at every ply. If the other
+        engine fails at the same move, the mover loses if the move is illegal; otherwise EngineFailed is raised.
         """
         await self._renew_engine(failure)
         try:
@@ -413,23 +428,26 @@ class _MatchState:
         try:
             self.engine = engine = await self.renew()
             status = await engine.new_game(self.match.setting.new_game)
-            for colour, move in self.moves:
-                _, status = await engine.play(colour, move)
+            for ply in self.plies:
+                _, status = await engine.play(ply.colour, ply.move)
         except (EngineFailed, GameRefused, BotFault):
             raise failure from None
         if status != self.status:
             raise failure
-        self.warnings.append(f"the engine was replaced at ply {status.ply + 1}: {failure}"[:_MAX_WARNING])
+        self._warn(f"the engine was replaced at ply {status.ply + 1}: {failure}")
 
-    def _take_up(self, event: MovePlayed, before: MovePlayed, charged: bool) -> None:
-        """A ply that was played before comes to the same again, and takes what it took. Raises EngineFailed."""
+    def _check_replayed(self, event: MovePlayed, before: MovePlayed, charged: bool) -> MovePlayed:
+        """Check that a replayed ply matches the record, and charge its recorded time. Raises EngineFailed."""
         if (event.ply, event.seat, event.colour, event.move) != (before.ply, before.seat, before.colour, before.move):
             raise EngineFailed(f"ply {before.ply} was {before.move} by seat {before.seat}, and is {event.move} now")
         if charged:
             self.clocks[event.seat - 1].spend(before.ms)
+        return before
+
+    # -- time: late answers, and time that others took ---------------------------------------------------------------
 
     def _judge_overrun(self, overrun: int) -> None:
-        """“Overrun up to the margin is forgiven and recorded”; a later answer loses, whatever it says."""
+        """Forgive an overrun up to the margin with a warning. Raises BotFault for a later answer, whatever it says."""
         why = self.players[self.seat - 1].peer.late_because(overrun)
         because = f"; {why}" if why else ""
         if overrun > self.match.margin:
@@ -437,12 +455,12 @@ class _MatchState:
         self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven{because}")
 
     def _tell_credit(self, overrun: int) -> None:
-        """It would have been late if all the time had been charged."""
+        """Warn that an answer would have been late if all its time had been charged."""
         text = f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms after its time was up, not its own"
         self.warnings.append(f"{text}: {self.players[self.seat - 1].peer.credit_because()}")
 
     def _watch_idle(self, ply: int, seat: int, ms: int) -> int:
-        """The side to move has answered within `ms`: how many of them the other side took from it."""
+        """Return how many of the ms of this turn the other side took by using the processor."""
         own, others = self.players[seat - 1].peer.idle, self.players[2 - seat].peer.idle
         if own is not None:
             own.rest()
@@ -458,6 +476,11 @@ class _MatchState:
         credit = min(ms, int(stolen * 1000))
         self.stolen[seat - 1].append(credit)
         return credit
+
+    # -- what else the record says -----------------------------------------------------------------------------------
+
+    def _warn(self, text: str) -> None:
+        self.warnings.append(text[:_MAX_WARNING])
 
     def _all_warnings(self) -> list[str]:
         for seat, player in enumerate(self.players, 1):
@@ -475,9 +498,16 @@ class _MatchState:
             self.warnings += [f"seat{seat}: {text}" for text in player.new_warnings()]
         return self.warnings[:_MAX_WARNINGS]
 
+    def _stderr(self) -> tuple[str, ...]:
+        """Return by seat the end of what each bot wrote to stderr in this match; () if neither did."""
+        tails = tuple(player.peer.stderr_tail()[-_MAX_STDERR:] for player in self.players)
+        for player in self.players:
+            player.peer.end_game()
+        return tails if self.match.keep_stderr and any(tails) else ()
+
 
 async def _dead_list(player: Player, other: Player, colour: str, last_move: str) -> Reply:
-    """A side's answer in the agreement phase. A plain bot that does not say agrees with the other side."""
+    """Ask a side for its dead stones. A plain bot that does not answer agrees with the other side."""
     if player.agrees_by_genmove:
         return await player.agree(colour)
     listed = await player.dead_stones()
@@ -492,7 +522,7 @@ async def _dead_list(player: Player, other: Player, colour: str, last_move: str)
 
 
 def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
-    """The move, one word that may be sent to the engine, and the analysis. Raises BotFault."""
+    """Return the move of an answer, one word that may be sent to the engine, and the analysis. Raises BotFault."""
     if not reply.ok:
         text, _, analysis = reply.text.partition("\n") if analyses else (reply.text, "", "")
         raise refused_genmove(text, analysis=analysis[:_MAX_ANALYSIS])

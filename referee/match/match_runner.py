@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
-
-import msgspec
 
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Event, Record
@@ -12,12 +11,13 @@ from ggp.referee.match.bot_spec import BotSpec, HostBusy, is_human, knowing
 from ggp.referee.match.diagnosis import Notify, notice
 from ggp.referee.match.engine import Engine, GameRefused, start_engine
 from ggp.referee.match.judge import MatchJudge
-from ggp.referee.match.match import Match, play_match
+from ggp.referee.match.match import play_match
 from ggp.referee.match.openings import BookError, Opening
 from ggp.referee.match.outcome import REPLAYS, CannotStart, EngineFailed, Outcome
 from ggp.referee.match.player import Player, start_bot
 from ggp.referee.match.process import sandbox_of
-from ggp.referee.match.record_file import RecordWriter, SideFile
+from ggp.referee.match.record_file import RecordWriter
+from ggp.referee.match.resume import SideFile, describe_match
 from ggp.referee.match.series import GameResult, SeriesConfig, draw_opening, play_opening, seats
 
 ENGINE_TRIES = 2  # of a match that the engine fails in; an engine that hangs costs minutes each time
@@ -141,29 +141,15 @@ class MatchRunner:
                 judge = MatchJudge(await self._sit(judging, setup), setup.rules, setup.setting)
                 judge.player.peer.begin_game(setup.key(number, attempt))
             await self._make_room([*order, *filter(None, [judging])])
-            key = setup.key(number, attempt)
-            continues = f"{before.start.match}@{len(before.plies)}" if before and before.start.match != key else ""
-            first.sit(1, second, len(opening), len(before.plies) if before and continues else 0)
-            second.sit(2, first, len(opening), len(before.plies) if before and continues else 0)
-            match = Match(
-                key=key,
-                setting=setup.setting,
-                margin=setup.margin,
-                max_plies=setup.max_plies,
-                seed=setup.seed,
-                opening=opening,
-                rules=setup.rules,
-                book=f"{chosen.place}, sha256 {chosen.digest}" if chosen else "",
-                referee=setup.referee,
-                bot_seeds=setup.bot_seeds(key),
-                past=tuple(msgspec.structs.replace(ply, match=key) for ply in before.plies) if before else (),
-                started=before.start.started if before and not continues else "",
-                continues=continues,
-                controls=setup.controls(number),
-            )
+            book = f"{chosen.place}, sha256 {chosen.digest}" if chosen else ""
+            match = describe_match(setup, number, setup.key(number, attempt), opening, before, book=book)
+            known = len(match.past) if match.continues else 0
+            first.sit(1, second, len(opening), known)
+            second.sit(2, first, len(opening), known)
             writer = RecordWriter(self._live.begin() if self._live else None)
             emit = writer.emit if self._seen is None else _both(writer.emit, self._seen)
-            outcome = await play_match(match, engine, (first, second), emit, lambda: self._new_engine(setup), judge)
+            renew = partial(self._new_engine, setup)
+            outcome, record = await play_match(match, engine, (first, second), emit, renew, judge)
         except CannotStart as error:
             raise Suspended(error.who, str(error)) from None
         except BookError as error:
@@ -174,7 +160,6 @@ class MatchRunner:
             if self._live is not None:
                 self._live.end()
         self._resting |= {bot: time.monotonic() + bot.wait for bot in order if bot.wait}
-        record = writer.record()
         result = setup.result(number, record)
         self._keep(b"".join(writer.lines), result)
         await self._clear(setup, [*order, *filter(None, [judging])], outcome)

@@ -1,7 +1,7 @@
-"""The record file: one series at a time appends to it, and makes the matches of several workers durable together.
+"""Write records: RecordWriter makes the lines of one match, RecordFile keeps the matches of a series.
 
-Workers append a whole match in one write (see worker). Half a line of a killed worker may stand in the middle of the
-file, before the next match of another worker.
+Workers append a whole match to the file in one write (see worker), and RecordFile makes the matches of several workers
+durable together. Half a line of a killed worker may stand in the middle of the file, before the next match.
 """
 
 import errno
@@ -14,24 +14,16 @@ from pathlib import Path
 
 from ggp.protocol.errors import Problem
 from ggp.protocol.input_files import open_input
-from ggp.protocol.records import (
-    Chain,
-    Event,
-    MatchEnded,
-    MatchStarted,
-    MovePlayed,
-    Record,
-    RecordError,
-    read_records,
-)
-from ggp.protocol.safe_files import create_file, open_folder, open_new, open_to_append
-from ggp.referee.records import lines_of, live_path, remove_side_files, take_interrupted
+from ggp.protocol.records import Chain, Event, Record, RecordError, read_records
+from ggp.protocol.safe_files import create_file, open_to_append
+from ggp.referee.match.resume import SideFile, remove_side_files, take_interrupted
+from ggp.referee.records import lines_of
 
 _END = b'"event":"end"'  # inside a JSON string its quotes would be escaped
 
 
-class RecorderError(Problem):
-    """The file cannot be used; str() is one line that names the remedy."""
+class RecordFileError(Problem):
+    """An unusable record file; str() is one line that names the remedy."""
 
     code = "bad-record-file"
 
@@ -40,14 +32,15 @@ class RecordGone(OSError):
     """The record was removed, replaced or truncated while it was written; str() says where its matches are now."""
 
 
-class Recorder:
-    """Owns one file; `Recorder(None)` owns none. Raises RecorderError.
+class RecordFile:
+    """The record file of a series, locked while it is open. `RecordFile(None)` keeps nothing.
 
-    `keep` gets every match that the file holds already, so that a series goes on where it was stopped.
+    `keep` is called with every match that the file holds already, so that a series can be resumed. Raises
+    RecordFileError.
     """
 
     def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
-        self.left: dict[str, Record] = {}  # matches that were interrupted, by key: see interrupted
+        self.left: dict[str, Record] = {}  # interrupted matches, by key: see resume.interrupted
         self.broken = False  # set where workers were killed: what they left is for the next run
         self.dropped = 0  # bytes of an unfinished match that were cut off
         self.torn: list[str] = []  # what else is in the file of matches that were not finished
@@ -80,7 +73,7 @@ class Recorder:
             self._synced = size
 
     def _check_file(self) -> None:
-        """Raise RecordGone, after a copy of what is still open was made, if the file is gone from its place."""
+        """Raise RecordGone if the file is no longer in its place, after saving a copy of what is still open."""
         assert self._path is not None, "a file has a path"
         ours = os.fstat(self._file)
         try:
@@ -103,24 +96,24 @@ class Recorder:
         raise RecordGone(f"{self._path} {how} while it was written; {said}")
 
     def append(self, record: bytes) -> None:
-        """Write a whole match, where no worker does. Raises OSError."""
+        """Write a whole match that no worker has written. Raises OSError."""
         if self._file >= 0 and os.write(self._file, record) < len(record):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def side_file(self) -> "SideFile | None":
-        """The side file for the matches that no worker plays, open until this is closed; None without a record."""
+        """Return the side file for matches that no worker plays, open until `close`; None without a record."""
         if self._path is not None and self._live is None:
             self._live = SideFile(str(self._path), 1)
         return self._live
 
-    def __enter__(self) -> "Recorder":
+    def __enter__(self) -> "RecordFile":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """A clean end: nothing is under way any more, so the side files have served. An empty record is no file."""
+        """Close normally: delete the side files, and the record itself if it is empty."""
         if self._file >= 0 and self._path is not None:
             if not self.broken:
                 remove_side_files(str(self._path))
@@ -139,48 +132,10 @@ class Recorder:
                     if record.end is not None:
                         keep(record)
         except RecordError as error:
-            raise RecorderError(f"{path} is not a record to go on with ({error}): name another file") from None
+            raise RecordFileError(f"{path} is not a record to go on with ({error}): name another file") from None
         self.dropped = size - whole
         if self.dropped:
             os.ftruncate(self._file, whole)
-
-
-class SideFile:
-    """The plies of the match that one worker plays, line by line. The worker holds a lock on it while it writes.
-
-    Each match gets a new file, which takes over the name. So a reader that has the file of a match open reads it to
-    the end of the match, also after the next match has begun. So a file that was removed
-    is there again from the next match on; a look at each ply would take a tenth of the time of a ply.
-    """
-
-    def __init__(self, record: str, number: int) -> None:
-        self._path = Path(live_path(record, number))
-        self._folder: tuple[int, str] | None = None  # it stays open between matches: the way to it takes long
-        self._file: int | None = None
-
-    def begin(self) -> int | None:
-        """A descriptor for the next match, valid until `end` or the next call; None if there can be no file."""
-        self.end()
-        try:
-            if self._folder is None:
-                self._folder = open_folder(self._path)
-            self._file = open_new(*self._folder)
-        except OSError:  # a match is played and recorded without it, too
-            self.close()
-        return self._file
-
-    def end(self) -> None:
-        """The match is over."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def close(self) -> None:
-        """There are no more matches."""
-        self.end()
-        if self._folder is not None:
-            os.close(self._folder[0])
-            self._folder = None
 
 
 def _open(path: Path) -> int:
@@ -188,23 +143,23 @@ def _open(path: Path) -> int:
         file = open_to_append(path)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise RecorderError(
+            raise RecordFileError(
                 f"{path} is no regular file: a record is appended to and read again; name another file",
                 code="not-regular",
             )
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise RecorderError(f"{path} is being written by another process: wait for it or name another file") from None
+        raise RecordFileError(f"{path} is being written by another process: wait for it or name another file") from None
     except OSError as error:
-        raise RecorderError(f"cannot write the record {path}: {error.strerror}; name another file") from None
+        raise RecordFileError(f"cannot write the record {path}: {error.strerror}; name another file") from None
     return file
 
 
 def _measure(path: Path) -> tuple[int, int, int]:
-    """(bytes up to the end of the last finished match, whole lines, bytes in all). Raises RecordError.
+    """Return the bytes up to the end of the last finished match, the number of whole lines, and the bytes in all.
 
-    A last line without LF is the rest of a write before a crash, which the caller truncates. A file of such a line
-    alone may be no record: RecordError.
+    A last line without LF is what a crash left of a write; the caller truncates it. Raises RecordError if the file
+    holds nothing else and does not begin like a record.
     """
     whole = size = lines = 0
     begun = False
@@ -224,14 +179,17 @@ def _measure(path: Path) -> tuple[int, int, int]:
 
 
 class RecordWriter:
-    """`live`: a descriptor that each line is written to at once, or None. `kept`: what its file holds already, of a
-    match that is resumed: lines already in the file are not rewritten, so that a second crash loses none and the file
-    only grows. `renew` is asked before a line is written, with the bytes that the file must hold: whether it was gone,
-    and all lines must be written again.
+    """Makes the lines of a match from its events, and writes each to the file that keeps running matches.
+
+    Args:
+        live: A descriptor of that file, or None.
+        kept: The bytes that the file holds already if the match is resumed. They are not written again, so that the
+            file only grows, and a second crash loses nothing.
+        renew: Called before a line is written with the bytes that the file must hold. Returns True if the file was
+            gone and all lines must be written again.
     """
 
     def __init__(self, live: int | None, kept: bytes = b"", renew: Callable[[int], bool] = lambda size: False) -> None:
-        self.events: list[Event] = []
         self.lines: list[bytes] = []
         self._chain = Chain()
         self._live, self._renew = live, renew
@@ -239,9 +197,8 @@ class RecordWriter:
         self._kept, self._same = kept, 0  # bytes of it that came again
 
     def emit(self, event: Event) -> None:
-        """Keep the event and its line; write it to the side file without waiting for the disk."""
+        """Add the line of an event, and write it to the file without waiting for the disk."""
         line = self._chain.line(event)
-        self.events.append(event)
         self.lines.append(line)
         if self._kept and self._comes_again(line):
             return
@@ -266,8 +223,3 @@ class RecordWriter:
             os.ftruncate(self._live, self._same)
             self._size = self._same
         return False
-
-    def record(self) -> Record:
-        start, *plies, end = self.events
-        assert isinstance(start, MatchStarted) and isinstance(end, MatchEnded)
-        return Record(start, tuple(ply for ply in plies if isinstance(ply, MovePlayed)), end)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ggp.protocol.printed import counted
 from ggp.referee.match.bot_spec import BotSpec, is_human
 from ggp.referee.match.interference import InterferenceTable
-from ggp.referee.match.pool import SeriesReport, SeriesRun
 from ggp.referee.match.process import safe_name
 from ggp.referee.match.series import SeriesScore, SeriesTally
+from ggp.referee.match.series_run import SeriesReport, SeriesRun
 from ggp.referee.ratings.repeats import ADVICE
 from ggp.referee.ratings.scale import (
     MEANS,

@@ -30,10 +30,10 @@ from ggp.referee.match.analysis import show_plies
 from ggp.referee.match.match_runner import MOST_BOTS, MatchRunner, Suspended
 from ggp.referee.match.openings import Opening
 from ggp.referee.match.process import available_cores, pin
-from ggp.referee.match.record_file import SideFile
+from ggp.referee.match.resume import SideFile, done_path
 from ggp.referee.match.sandbox.cgroups import remove_own
 from ggp.referee.match.series import GameResult, SeriesConfig
-from ggp.referee.records import done_path, pack
+from ggp.referee.records import pack
 
 # -- the workers of a pool, in memory that they share with their parent -----------------------------------------------
 

@@ -29,8 +29,8 @@ from ggp.protocol.transports.recording import Recording
 from ggp.referee.cli import show
 from ggp.referee.command_line import opened
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.match.record_file import Recorder, SideFile
-from ggp.referee.server.lobby.game import Live
+from ggp.referee.match.record_file import RecordFile
+from ggp.referee.match.resume import MatchFiles, SideFile
 from ggp.referee.server.lobby.keys import Book, RegistryError, change
 from ggp.referee.server.web.report import Folder
 from ggp.referee.tools.console.prompt import PromptHistory
@@ -71,7 +71,7 @@ def write_lock(path: Path) -> None:
 
 
 def write_record(path: Path) -> None:
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         recorder.append(b"x\n")
 
 
@@ -83,7 +83,7 @@ def write_side_file(path: Path) -> None:
 
 
 def write_live(path: Path) -> None:
-    descriptor, _ = Live(path.parent).open(path.stem)
+    descriptor, _ = MatchFiles(path.parent).open(path.stem)
     os.write(descriptor, b"x\n")
     os.close(descriptor)
 

@@ -108,6 +108,7 @@ class MemoryMatch:
             self.engine = engines()
         self.peers: list[MemoryPeer] = [MemoryPeer(responder, PeerRole.BOT, wrap) for responder in (one, two)]
         self.lines: list[bytes] = []
+        self.record: Record
         self._chain = Chain()
 
     def run(self) -> "MemoryMatch":
@@ -122,7 +123,9 @@ class MemoryMatch:
         ]
         engines = self._engines
         renew = (lambda: self._engine(engines())) if engines is not None else None
-        return await play_match(self.match, engine, (one, two), self._emit, renew)
+        outcome, self.record = await play_match(self.match, engine, (one, two), self._emit, renew)
+        assert list(read_records(self.lines)) == [self.record]
+        return outcome
 
     @staticmethod
     async def _engine(peer: MemoryPeer) -> Engine:
@@ -132,11 +135,6 @@ class MemoryMatch:
 
     def _emit(self, event: Event) -> None:
         self.lines.append(self._chain.line(event))
-
-    @property
-    def record(self) -> Record:
-        (record,) = read_records(self.lines)
-        return record
 
     @property
     def moves(self) -> list[str]:

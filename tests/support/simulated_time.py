@@ -163,7 +163,7 @@ class DistantMatch:
             bot.line.begin_match()
         setting = Setting("yugo", {"size": "5"}, {}, TimeControl.parse(self.control))
         match = Match("far-1", setting, 50, 1000, 1, (), "test")
-        self.outcome = await play_match(match, engine, (first, second), self._emit)
+        self.outcome, _ = await play_match(match, engine, (first, second), self._emit)
         return self
 
     @property

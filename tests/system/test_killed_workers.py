@@ -7,9 +7,10 @@ import pytest
 from ggp.protocol.records import MatchEnded, Record, read_records
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.match_runner import MatchRunner
-from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.record_file import RecordFile
+from ggp.referee.match.resume import done_path, interrupted, remove_side_files, take_interrupted
 from ggp.referee.match.series import attempt_of
-from ggp.referee.records import done_path, interrupted, live_path, remove_side_files, take_interrupted
+from ggp.referee.records import live_path
 from tests.support.chaos import chaos_command
 from tests.support.cli import PYTHON, ggp
 from tests.support.ladders import check_whole, open_store
@@ -130,12 +131,12 @@ def test_a_recorder_takes_what_is_left_and_leaves_it_where_workers_died(tmp_path
     path = tmp_path / "games"
     side = Path(live_path(str(path), 1))
     side.write_bytes(_record(plies=3).lines())
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         assert set(recorder.left) == {"memory-1"} and not side.exists()
         side.write_bytes(_record(plies=3).lines())
         recorder.broken = True
     assert side.exists()
-    with Recorder(path):
+    with RecordFile(path):
         pass
     assert list(tmp_path.iterdir()) == []
 

@@ -18,7 +18,7 @@ from ggp.protocol.errors import CommandFailed
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.match.pool import WorkerPool, WorkersLost
-from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.record_file import RecordFile
 from ggp.referee.match.series import SeriesConfig, SeriesTally, seats
 from ggp.referee.match.worker import ABORTED, REFEREE, Batch, BatchResult
 from ggp.referee.records import unpack
@@ -164,7 +164,7 @@ class ExtraSeries:
     setup: SeriesConfig
     left: deque[int]
     tally: SeriesTally
-    recorder: Recorder
+    recorder: RecordFile
     out: dict[str, tuple[int, float]] = field(default_factory=dict)
     state: str = "playing"
     reason: str = ""

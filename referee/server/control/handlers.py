@@ -43,11 +43,11 @@ from ggp.referee.match.bot_spec import (
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.engine import Engine, GameRefused, start_engine
 from ggp.referee.match.outcome import BotFault, EngineFailed
-from ggp.referee.match.pool import resume_series
 from ggp.referee.match.process import NO_LIMITS
-from ggp.referee.match.record_file import RecorderError
+from ggp.referee.match.record_file import RecordFileError
 from ggp.referee.match.replay import Replayer
 from ggp.referee.match.series import PrepareError, SeriesConfig, prepare
+from ggp.referee.match.series_run import resume_series
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.scale import half
 from ggp.referee.records import playing, unpack
@@ -471,7 +471,7 @@ class CommandHandlers:
                     raise CommandFailed(f"{setup.series} is such a series already: choose another seed=N")
                 setup = replace(setup, seed=setup.seed + 1)
             (run,), recorder = resume_series([setup])
-        except (WordError, LaunchError, PrepareError, RecorderError, ValueError) as error:
+        except (WordError, LaunchError, PrepareError, RecordFileError, ValueError) as error:
             raise CommandFailed(_one_line(str(error))) from None
         try:
             return self._commands.ask(lambda c: c.begin(ExtraSeries(setup, run.left, run.tally, recorder)))

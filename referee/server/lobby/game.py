@@ -5,32 +5,28 @@ The match is the same coroutine as over pipes; here its channels suspend, so tha
 
 import asyncio
 import contextlib
-import io
 import os
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
-from ggp.protocol.input_files import read_input
-from ggp.protocol.records import Event, MatchEnded, MovePlayed, Record, RecordError, read_records
-from ggp.protocol.safe_files import move_descriptor, open_to_append
+from ggp.protocol.records import Event, MovePlayed, Record
 from ggp.referee.ladder.jobs import make_setup, pair_name
 from ggp.referee.ladder.store.model import GAMES, FinishedGame, Pair, PairResult, Pool, StoreError, UnplayablePair
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.engine import Engine, GameRefused
-from ggp.referee.match.match import EARLY, Match, play_match
+from ggp.referee.match.match import EARLY, play_match
 from ggp.referee.match.match_runner import ENGINE_TRIES
-from ggp.referee.match.outcome import CannotStart, EngineFailed, forfeit, not_reconnected
+from ggp.referee.match.outcome import CannotStart, EngineFailed, not_reconnected
 from ggp.referee.match.record_file import RecordWriter
-from ggp.referee.match.series import GameResult, SeriesConfig, draw_opening, seats
+from ggp.referee.match.resume import MatchFiles, describe_match, lost_by_absence
+from ggp.referee.match.series import GameResult, draw_opening, seats
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.records import lines_of, pack
+from ggp.referee.records import pack
 from ggp.referee.server.lobby.engine_pool import Engines
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.open_pairs import OpenPairs, StoreWriter
@@ -38,92 +34,6 @@ from ggp.referee.server.lobby.remote_bot import DIALLED, ConnectedBot
 from ggp.referee.server.lobby.sessions import FAREWELL, Sessions
 from ggp.referee.server.lobby.spectators import Spectators
 from ggp.referee.server.lobby.zmq_io import quiet_moment
-
-# -- files of running matches, one line a ply, not synced -------------------------------------------------------------
-
-
-_SUFFIX, _SPARE = ".live", ".spare"
-_LARGEST = 256 << 20  # bytes of a file of one match
-
-
-class Live:
-    """The files of running matches in a folder, which it creates.
-
-    The file of a match that has ended is used again: where many files were deleted, ext4 takes a millisecond for a new
-    one.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._spare: list[Path] = []
-        folder.mkdir(parents=True, exist_ok=True)
-
-    def open(self, key: str, again: bool = False) -> tuple[int, bytes]:
-        """Open the file of one match: a descriptor, which the caller closes. The file stays until `remove`.
-
-        `again`: the match is resumed, and the content of its file is returned, too.
-        """
-        path = self._path(key)
-        kept = read_input(path, _LARGEST) if again and path.exists() else b""
-        if kept or not self._spare:
-            return open_to_append(path, empty=not kept), kept
-        spare = self._spare.pop()
-        descriptor = open_to_append(spare, empty=True)
-        try:
-            spare.rename(path)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor, b""
-
-    def renew(self, key: str, descriptor: int, size: int) -> bool:
-        """Return whether the file of a match was removed, replaced, or is smaller than `size`.
-
-        Then the descriptor refers to a new, empty file. Raises OSError.
-        """
-        path = self._path(key)
-        with contextlib.suppress(FileNotFoundError):
-            found = path.lstat()
-            if os.path.samestat(found, os.fstat(descriptor)) and found.st_size >= size:
-                return False
-            path.unlink()
-        self._folder.mkdir(parents=True, exist_ok=True)
-        move_descriptor(open_to_append(path, empty=True), descriptor)
-        return True
-
-    def remove(self, key: str) -> None:
-        """Give up the file: the match is stored, or void."""
-        spare = self._folder / f"{key}{_SPARE}"
-        with contextlib.suppress(FileNotFoundError):
-            self._path(key).rename(spare)
-            self._spare.append(spare)
-
-    def close(self) -> None:
-        """Delete the files that no match uses."""
-        for path in self._folder.glob(f"*{_SPARE}"):
-            path.unlink(missing_ok=True)
-        self._spare.clear()
-
-    def recover(self) -> list[tuple[Record, bytes]]:
-        """The matches of the previous run, by key, with their lines; what is no match is deleted."""
-        self.close()
-        found = []
-        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
-            try:
-                data = read_input(path, _LARGEST)
-                with io.BytesIO(data) as file:
-                    records = list(read_records(lines_of(file), lambda torn: None))
-            except (OSError, RecordError):
-                records = []
-            if len(records) == 1 and path == self._path(records[0].start.match):
-                found.append((records[0], data))
-            else:
-                path.unlink(missing_ok=True)
-        return found
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{key}{_SUFFIX}"
-
 
 T = TypeVar("T")
 _PATIENCE = 0.1  # seconds that a match which is about to begin lets others go first: ten begin in a second at least
@@ -137,7 +47,7 @@ class Room:
     sessions: Sessions
     engines: Engines
     writer: StoreWriter
-    live: Live
+    live: MatchFiles
     spectators: Spectators
     event_log: EventLog
     budgets: Timeouts
@@ -258,7 +168,12 @@ class PairGame:
                 return await sessions.enter_async_context(room.engines.session(self.pool.engine))
 
             engine = await renew()
-            match = await self._described(engine, setup, key, game, before)
+            if before is not None:
+                self._opening = before.start.opening
+            if self._opening is None:
+                self._opening = await draw_opening(engine, setup, 0)
+            # Its record is published, so stderr stays out of it.
+            match = describe_match(setup, game, key, self._opening, before, keep_stderr=False)
             # In the store's thread: the file system may delay an open while it writes for the store.
             descriptor, kept = await room.writer.work(lambda: room.live.open(key, before is not None))
             record_writer = RecordWriter(descriptor, kept, partial(room.live.renew, key, descriptor))
@@ -271,7 +186,7 @@ class PairGame:
             for bot in (first, second):
                 bot.line.begin_match()
             try:
-                await play_match(match, engine, (first.player, second.player), emit, renew)
+                _, record = await play_match(match, engine, (first.player, second.player), emit, renew)
             except (CannotStart, GameRefused):  # what was emitted is no match
                 await self._done(key)
                 raise
@@ -281,32 +196,8 @@ class PairGame:
                     bot.line.end_match()
                     bot.resting = monotonic() + bot.start.wait
         self._dismiss_unfit()
-        record = record_writer.record()
         self._warnings = record.end.warnings if record.end else ()
         return setup.result(game, record), b"".join(record_writer.lines)
-
-    async def _described(
-        self, engine: Engine, setup: SeriesConfig, key: str, game: int, before: Record | None
-    ) -> Match:
-        past: tuple[MovePlayed, ...] = before.plies if before else ()
-        if before is not None:
-            self._opening = before.start.opening
-        if self._opening is None:
-            self._opening = await draw_opening(engine, setup, 0)
-        return Match(
-            key=key,
-            setting=setup.setting,
-            margin=setup.margin,
-            max_plies=setup.max_plies,
-            seed=setup.seed,
-            opening=self._opening,
-            referee=setup.referee,
-            bot_seeds=setup.bot_seeds(key),
-            past=past,
-            started=before.start.started if before else "",
-            keep_stderr=False,  # the record is published
-            controls=setup.controls(game),
-        )
 
     async def _store(self, result: GameResult, lines: bytes) -> list[PairResult]:
         writer = self._room.writer
@@ -431,7 +322,7 @@ class LeftOver:
         names = [name for name, _ in absent]
         moved = await room.writer.work(lambda: one.open_pairs.elsewhere(names))
         if not moved and len(absent) == 1 and seats and len(one.record.plies) >= len(start.opening) + EARLY:
-            record = _lost_by(one.record, seats[0])
+            record = lost_by_absence(one.record, seats[0])
             _, game = _key_parts(start.match)
             results = await room.writer.store(self._game(one.open_pairs, one.pair, game, record, record.lines()))
             for result in results:
@@ -486,26 +377,6 @@ def _key_parts(key: str) -> tuple[str, int]:
     """`SERIES-GAME.ATTEMPT` -> the series, and the game from 0."""
     series, _, number = key.rpartition("-")
     return series, int(number.partition(".")[0]) - 1
-
-
-def _lost_by(record: Record, seat: int) -> Record:
-    """The record with its end: that seat did not come back."""
-    last = record.plies[-1]
-    black = last.seat if (last.colour == "black") != (last.move == "swap-sides") else 3 - last.seat
-    fault = not_reconnected()
-    outcome = forfeit(fault, seat, black)
-    end = MatchEnded(
-        seq=len(record.plies) + 1,
-        match=record.start.match,
-        result=outcome.result,
-        winner=outcome.winner,
-        termination=outcome.termination,
-        culprit=outcome.culprit,
-        detail=outcome.detail,
-        plies=len(record.plies),
-        ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
-    )
-    return Record(record.start, record.plies, end)
 
 
 # -- pairs in progress -------------------------------------------------------------------------------------------------

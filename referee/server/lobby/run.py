@@ -28,10 +28,10 @@ from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError, dotted
 from ggp.referee.match.outcome import EngineFailed
 from ggp.referee.match.process import available_cores
+from ggp.referee.match.resume import MatchFiles
 from ggp.referee.server.lobby.auth import Admission, KeyAuth
 from ggp.referee.server.lobby.config import LobbyFile, example, lobby_of, read_lobby
 from ggp.referee.server.lobby.engine_pool import Engines
-from ggp.referee.server.lobby.game import Live
 from ggp.referee.server.lobby.keys import RegistryError
 from ggp.referee.server.lobby.local_bots import LocalBots, pondering
 from ggp.referee.server.lobby.log import EventLog, MetricsPage
@@ -93,7 +93,7 @@ def run_lobby(
             engines = Engines(
                 sockets, settings.table.engines or len(os.sched_getaffinity(0)), ladder.budgets, event_log
             )
-            live = Live(folder / f"{ladder.name}{f'.{front}' if front else ''}.live")
+            live = MatchFiles(folder / f"{ladder.name}{f'.{front}' if front else ''}.live")
             inside = f"ipc://{sockets}/router" if settings.local or settings.web else ""
             router = partial(_router, settings, admission, inside)
             spectators = Spectators(_spectator_config(settings), event_log)

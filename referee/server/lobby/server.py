@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from ggp.referee.ladder.jobs import series_of
 from ggp.referee.ladder.store.model import Ladder, StoreError, StoreGone, Taken
 from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.resume import MatchFiles
 from ggp.referee.server.lobby.auth import Admission
 from ggp.referee.server.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
 from ggp.referee.server.lobby.engine_pool import Engines
 from ggp.referee.server.lobby.fronts import Front
-from ggp.referee.server.lobby.game import LeftOver, Live, Room, RunningPairs
+from ggp.referee.server.lobby.game import LeftOver, Room, RunningPairs
 from ggp.referee.server.lobby.limits import ClockWatch
 from ggp.referee.server.lobby.log import EventLog, Metric, label
 from ggp.referee.server.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Registration
@@ -52,7 +53,7 @@ class LobbyServer:
         ladder: Ladder,
         store: Store,
         plan: Plan,
-        live: Live,
+        live: MatchFiles,
         event_log: EventLog,
         admission: Admission,
         open_router: Callable[[Sessions], RouterSocket],

@@ -22,7 +22,8 @@ from ggp.referee.ladder.source import Trouble, store_url
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError, decode, dotted, read_toml
-from ggp.referee.records import LiveHead, LiveMatches, head, interrupted, live_base
+from ggp.referee.match.resume import interrupted
+from ggp.referee.records import LiveHead, LiveMatches, head, live_base
 from ggp.referee.server.web.guard import PATIENT
 from ggp.referee.server.web.pool_rater import PoolRater
 

@@ -16,7 +16,8 @@ from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import without_password
 from ggp.protocol.records import MatchStarted, Record
 from ggp.referee.match.bot_spec import OUR_ENGINE
-from ggp.referee.records import LiveHead, LiveMatch, find_live, interrupted, live_base, records_in, running
+from ggp.referee.match.resume import interrupted
+from ggp.referee.records import LiveHead, LiveMatch, find_live, live_base, records_in, running
 from ggp.referee.terminal import escape_unprintable
 
 _STORES = (".toml", ".db", ".sqlite", ".sqlite3")

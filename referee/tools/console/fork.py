@@ -18,11 +18,11 @@ from ggp.referee.match.analysis import line_of
 from ggp.referee.match.bot_spec import BotSpec, LaunchError, WordError, distinct, is_human, read_bot
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.human import announce, open_terminal, play_by_hand
-from ggp.referee.match.pool import SeriesReport, new_run, run_series
 from ggp.referee.match.process import NO_LIMITS
-from ggp.referee.match.record_file import Recorder, RecorderError
+from ggp.referee.match.record_file import RecordFile, RecordFileError
 from ggp.referee.match.report import effect_of, live_parts, score_line
 from ggp.referee.match.series import PrepareError, SeriesConfig, prepare
+from ggp.referee.match.series_run import SeriesReport, new_run, run_series
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.scale import in_elo
 from ggp.referee.terminal import LiveLine, can_redraw, escape_unprintable
@@ -145,21 +145,21 @@ def _games(text: str) -> int:
     return int(text)
 
 
-def _record(asked: _Asked) -> Recorder:
+def _record(asked: _Asked) -> RecordFile:
     """The record of the new matches, if any, in a new file."""
     name = asked.options.get("record")
     if name and Path(name).exists():
         raise OwnFailed(f"{name} is there already: name a new file to record to", code="file-exists")
     try:
-        return Recorder(Path(name) if name else None)
-    except RecorderError as error:
+        return RecordFile(Path(name) if name else None)
+    except RecordFileError as error:
         raise OwnFailed(str(error)) from None
 
 
 # -- playing --------------------------------------------------------------------------------------------
 
 
-def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) -> str:
+def _fork(setup: SeriesConfig, recorder: RecordFile, show: Callable[[str], None]) -> str:
     """Play in this process, and show each ply."""
     terminal = open_terminal(sys.stdout)
     humans = any(map(is_human, setup.bots))
@@ -187,7 +187,7 @@ def _fork(setup: SeriesConfig, recorder: Recorder, show: Callable[[str], None]) 
     return "\n".join([*lines, *([f"record: {setup.record}"] if setup.record else [])])
 
 
-def _series(setup: SeriesConfig, recorder: Recorder) -> str:
+def _series(setup: SeriesConfig, recorder: RecordFile) -> str:
     """As `ggp match` plays it: on every core, with a bar on a terminal."""
     report = SeriesReport([new_run(setup)])
     jobs = min(len(os.sched_getaffinity(0)), setup.games)

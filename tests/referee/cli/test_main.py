@@ -13,7 +13,7 @@ from ggp.protocol.entry_points import entry_points
 from ggp.referee.cli.main import main
 from ggp.referee.command_line import nearest
 from ggp.referee.match.bot_spec import BOTS, LaunchError, WordError, distinct, knowing, read_bot, read_engine, read_game
-from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.record_file import RecordFile
 from ggp.referee.match.setting import Timeouts
 from tests.support.cli import PYTHON, ggp
 from tests.support.codes import raises
@@ -68,7 +68,7 @@ def test_bad_input_is_said_in_one_line(words: list[str], message: str, tmp_path:
 @pytest.mark.slow
 def test_two_may_not_write_one_record(tmp_path: Path) -> None:
     path = tmp_path / "games"
-    with Recorder(path):
+    with RecordFile(path):
         ran = ggp("match", "yugo,size=3", "random", "random", "--record", str(path))
     assert ran.status == 2 and "is being written by another process" in ran.err
 

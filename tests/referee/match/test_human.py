@@ -19,8 +19,8 @@ from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.match.bot_spec import BotSpec, WordError, read_bot
 from ggp.referee.match.human import HumanLeft, PlainTerminal, TimeUp, announce, play_by_hand
-from ggp.referee.match.pool import SeriesReport, new_run
-from ggp.referee.match.record_file import Recorder
+from ggp.referee.match.record_file import RecordFile
+from ggp.referee.match.series_run import SeriesReport, new_run
 from tests.support.cli import PYTHON
 from tests.support.codes import raises
 from tests.support.series import make_setup
@@ -65,7 +65,7 @@ def play(
     setup = make_setup(game, HUMAN, bots[0] if bots else OTHER, time=time)
     script, path = HumanScript(*lines), tmp_path / "games.jsonl"
     events: list[Event] = []
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         report = play_by_hand(new_run(replace(setup, games=1)), recorder, script, events.append)
     (record,) = read_records(path.read_bytes().splitlines(keepends=True))
     assert [*map(announce, events)] == [announce(events[0]), *[""] * len(record.plies), announce(events[-1])]
@@ -114,7 +114,7 @@ def series(tmp_path: Path, game: str, one: str | BotSpec, two: str | BotSpec, *l
     """Every record of a match of a human with this script."""
     path, script = tmp_path / "games.jsonl", HumanScript(*lines)
     setup = make_setup(game, one, two, time="60")
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         report = play_by_hand(new_run(replace(setup, games=1)), recorder, script, lambda event: None)
     assert (report.tally.games, report.tally.void, report.suspended) == (1, 0, {}), script.text
     assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
@@ -195,7 +195,7 @@ def test_a_bot_that_does_not_undo_does_not_agree(change: str, reason: str, tmp_p
 def test_there_must_be_a_ply_to_take_back(tmp_path: Path) -> None:
     setup = replace(make_setup("go,size=3", HUMAN, "random"), games=1, position=("A1", "B2"))
     script = HumanScript(":undo", ":undo 1", ":undo x", "C3", ":undo 3", ":undo 0", "resign")
-    with Recorder(None) as recorder:
+    with RecordFile(None) as recorder:
         report = play_by_hand(new_run(setup), recorder, script, lambda event: None)
     assert report.tally.games == 1
     assert script.text.count("there is no ply to take back") == 3
@@ -283,7 +283,7 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     path = tmp_path / "games.jsonl"
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         assert recorder.side_file() is recorder.side_file()
         setup = make_setup("go,size=2", HUMAN, "random")
         report = play_by_hand(new_run(setup), recorder, Impatient(), lambda event: None)
@@ -299,7 +299,7 @@ def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
     argv = (sys.executable, "-m", "tests.support.foreign_engine", "without", "ggp-legal", "ggp-score", lacks)
     setup = replace(make_setup("go,size=2,agreement=on", HUMAN, OTHER), engine=BotSpec("engine", "lesser", argv))
     terminal = HumanScript("Z9", "a1", ":score", "pass", "pass", "b1,", "a1")
-    with Recorder(None) as recorder:
+    with RecordFile(None) as recorder:
         report = play_by_hand(new_run(replace(setup, games=1)), recorder, terminal, lambda event: None)
     assert report.tally.games == 1 and told in terminal.text and "illegal move: it is not among" in terminal.text
     assert "the engine gives no score" in terminal.text

@@ -14,8 +14,9 @@ from ggp.protocol.records import MAX_RECORD_LINE, RecordError, read_records
 from ggp.protocol.safe_files import NEW
 from ggp.referee.cli.export import main as main_export
 from ggp.referee.cli.verify import main as main_verify
-from ggp.referee.match.record_file import Recorder, RecorderError, RecordGone, SideFile
-from ggp.referee.records import remove_side_files, side_files
+from ggp.referee.match.record_file import RecordFile, RecordFileError, RecordGone
+from ggp.referee.match.resume import SideFile, remove_side_files
+from ggp.referee.records import side_files
 from tests.support.chaos import chaos
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
@@ -120,13 +121,13 @@ def test_what_was_torn_at_the_end_is_cut_off_but_nothing_that_is_not_ours(tmp_pa
     path = tmp_path / "games"
     record = whole()
     path.write_bytes(b"\n" + record + b"\n" + record[:300])
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         assert recorder.dropped == 301
     assert path.read_bytes() == b"\n" + record
     for text in (b"precious", b"\nprecious", b"\n\nprecious"):
         path.write_bytes(text)
-        with pytest.raises(RecorderError):
-            Recorder(path)
+        with pytest.raises(RecordFileError):
+            RecordFile(path)
         assert path.read_bytes() == text
 
 
@@ -134,8 +135,8 @@ def test_what_was_torn_at_the_end_is_cut_off_but_nothing_that_is_not_ours(tmp_pa
 def test_a_record_is_a_regular_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((tmp_path / "pipe", "a named pipe"), (Path("/dev/null"), "a device")):
-        with raises(RecorderError, "not-regular"):
-            Recorder(path)
+        with raises(RecordFileError, "not-regular"):
+            RecordFile(path)
         assert path.exists()
         assert main_verify([str(path)]) == 2
         assert f"it is {kind}, not a regular file" in capsys.readouterr().err
@@ -208,7 +209,7 @@ def test_a_side_file_comes_back_with_its_folder_and_leaves_nothing_open(tmp_path
 def test_a_record_that_is_gone_while_it_is_written_is_noticed_and_rescued(tmp_path: Path, how: str) -> None:
     path = tmp_path / "games.jsonl"
     one = MemoryMatch("go size=2 komi=0.5", bot(["A1", "pass"]), bot(["B2", "pass"])).run().record.lines()
-    with Recorder(path) as recorder:
+    with RecordFile(path) as recorder:
         recorder.append(one)
         recorder.commit()
         if how == "removed":

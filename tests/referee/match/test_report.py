@@ -14,7 +14,6 @@ import pytest
 from ggp.referee import terminal
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import TimeControl
-from ggp.referee.match.pool import SeriesReport, SeriesRun
 from ggp.referee.match.report import (
     as_json,
     effect_of,
@@ -26,6 +25,7 @@ from ggp.referee.match.report import (
     verdict_of,
 )
 from ggp.referee.match.series import GameResult, SeriesTally
+from ggp.referee.match.series_run import SeriesReport, SeriesRun
 from ggp.referee.match.setting import Setting
 from ggp.referee.ratings.sequential import SequentialTest
 from ggp.referee.ratings.sprt import Hypotheses, effect, judge

@@ -17,6 +17,7 @@ import zmq
 from ggp.protocol.responder import Responder
 from ggp.referee.ladder.store.model import Pair, StoreError, UnplayablePair
 from ggp.referee.ladder.store.store import Store
+from ggp.referee.match.resume import MatchFiles
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.server import background_tasks
 from ggp.referee.server.background_tasks import BackgroundTasks
@@ -25,7 +26,6 @@ from ggp.referee.server.lobby import sessions as sessions_module
 from ggp.referee.server.lobby.auth import Admission
 from ggp.referee.server.lobby.challenges import LobbyCommands
 from ggp.referee.server.lobby.engine_pool import Engines
-from ggp.referee.server.lobby.game import Live
 from ggp.referee.server.lobby.local_bots import LocalBots
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.open_pairs import StoreWriter
@@ -361,7 +361,7 @@ async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
 
     monkeypatch.setattr(engines, "open", none)
     with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
-        live = Live(tmp_path / "club.live")
+        live = MatchFiles(tmp_path / "club.live")
         spectators = Spectators(None, log.event_log)
         lobby = LobbyServer(
             settings.ladder, store, settings.plan, live, log.event_log, Admission(), router, engines, spectators

@@ -16,8 +16,9 @@ from ggp.referee.ladder.store.model import Pair
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.engine import GameRefused
 from ggp.referee.match.record_file import RecordWriter
+from ggp.referee.match.resume import MatchFiles
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.server.lobby.game import Live, PairGame
+from ggp.referee.server.lobby.game import PairGame
 from ggp.referee.server.lobby.remote_bot import DIALLED
 from tests.support.spectator_publisher import KEY, events
 from tests.support.stores import ladder
@@ -32,7 +33,7 @@ def write(folder: Path, *lines: bytes) -> None:
 
 
 def test_resumed_match_continues_its_file(tmp_path: Path) -> None:
-    live, told = Live(tmp_path), events(6)
+    live, told = MatchFiles(tmp_path), events(6)
     write(tmp_path, *LINES[:4], LINES[4][:20])
     descriptor, kept = live.open(KEY, again=True)
     tape, size = RecordWriter(descriptor, kept), (tmp_path / FILE).stat().st_size
@@ -50,7 +51,7 @@ def test_resumed_match_continues_its_file(tmp_path: Path) -> None:
 
 def test_resumed_match_of_other_bots_rewrites_its_file(tmp_path: Path) -> None:
     write(tmp_path, *LINES[:4])
-    descriptor, kept = Live(tmp_path).open(KEY, again=True)
+    descriptor, kept = MatchFiles(tmp_path).open(KEY, again=True)
     tape, other = RecordWriter(descriptor, kept), events(3, bot="cid", ended=False)
     for event, _ in other:
         tape.emit(event)
@@ -60,7 +61,7 @@ def test_resumed_match_of_other_bots_rewrites_its_file(tmp_path: Path) -> None:
 
 def test_nothing_is_written_after_a_torn_line(tmp_path: Path) -> None:
     """The disk is full in the middle of a line, and has room again: what came before can still be taken up."""
-    live, told = Live(tmp_path), events(6)
+    live, told = MatchFiles(tmp_path), events(6)
     descriptor, _ = live.open(KEY)
     tape, (soft, hard) = RecordWriter(descriptor), resource.getrlimit(resource.RLIMIT_FSIZE)
     room = len(b"".join(LINES[:3])) + 10
@@ -82,7 +83,7 @@ def test_nothing_is_written_after_a_torn_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["removed", "removed with its folder", "replaced", "truncated"])
 def test_a_file_that_is_gone_while_its_match_is_played_is_written_again(tmp_path: Path, how: str) -> None:
     folder, told = tmp_path / "live", events(6)
-    live = Live(folder)
+    live = MatchFiles(folder)
     descriptor, _ = live.open(KEY)
     path, tape = folder / FILE, RecordWriter(descriptor, renew=partial(live.renew, KEY, descriptor))
     opened = len([*Path("/proc/self/fd").iterdir()])
@@ -105,7 +106,7 @@ def test_a_file_that_is_gone_while_its_match_is_played_is_written_again(tmp_path
 
 
 def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
-    live, other = Live(tmp_path), "1-2-3-2"
+    live, other = MatchFiles(tmp_path), "1-2-3-2"
     descriptor, _ = live.open(KEY)
     os.write(descriptor, b"".join(LINES))
     live.remove(KEY)
@@ -120,8 +121,8 @@ def test_the_file_of_an_ended_match_is_used_again(tmp_path: Path) -> None:
 
 def test_files_of_ended_matches_are_deleted_at_the_end_and_after_a_kill(tmp_path: Path) -> None:
     """Also one with the lines of another match."""
-    for end in (Live.close, lambda _: Live(tmp_path).recover()):
-        live = Live(tmp_path)
+    for end in (MatchFiles.close, lambda _: MatchFiles(tmp_path).recover()):
+        live = MatchFiles(tmp_path)
         for key in (KEY, "1-2-3-2"):
             os.close(live.open(key)[0])
         live.remove(KEY)
@@ -131,11 +132,11 @@ def test_files_of_ended_matches_are_deleted_at_the_end_and_after_a_kill(tmp_path
         assert list(tmp_path.iterdir()) == []
     write(tmp_path, *LINES)
     (tmp_path / FILE).rename(tmp_path / "1-2-3-2.live")
-    assert Live(tmp_path).recover() == [] and list(tmp_path.iterdir()) == []
+    assert MatchFiles(tmp_path).recover() == [] and list(tmp_path.iterdir()) == []
 
 
 def test_a_match_that_is_played_again_and_a_deleted_file_take_none_from_others(tmp_path: Path) -> None:
-    live = Live(tmp_path)
+    live = MatchFiles(tmp_path)
     keys = [f"1-2-{number}-1" for number in range(4)]
     for key in keys[:2]:
         os.close(live.open(key)[0])

@@ -14,7 +14,8 @@ from ggp.protocol.errors import CommandFailed
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.referee.match.analysis import line_of
-from ggp.referee.match.record_file import RecordWriter, SideFile
+from ggp.referee.match.record_file import RecordWriter
+from ggp.referee.match.resume import SideFile
 from ggp.referee.tools.archive.places import is_ladder, open_match
 from ggp.referee.tools.console import replay as travel
 from ggp.referee.tools.console.own_commands import OwnFailed
