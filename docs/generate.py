@@ -3,7 +3,6 @@
 Not the hand-written pages. `--check` writes nothing, names the stale pages and fails if there are any.
 """
 
-import ast
 import os
 import re
 import subprocess
@@ -28,6 +27,7 @@ from ggp.referee.ladder.store.schema import metadata
 from ggp.referee.ladder.toml_file import keys_of
 from ggp.referee.server.lobby.config import LOBBY_TABLES
 from ggp.referee.server.lobby.config import example as lobby_example
+from tests.system.zoo import ATTACKS
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -251,28 +251,16 @@ PROMISES = {  # the properties of the sandbox, in the order of its levels, and w
     "clean end": "Nothing of it is there after it has ended.",
     "referee": "At every level: what it writes, and what it leaves unread, harms itself alone.",
 }
-ZOO = ROOT / "tests" / "system" / "zoo"
 
 
 def attacks_page() -> str:
     """The threat model of a bot's program: every attacker of the tests, and what stops it at each level."""
     found: dict[str, list[tuple[str, ...]]] = {kept: [] for kept in PROMISES}
-    for path in sorted(ZOO.glob("*.py")):
-        if path.stem in ("__init__", "attacker"):
-            continue
-        module = ast.parse(path.read_text(encoding="utf-8"))
-        known = {
-            statement.targets[0].id: str(ast.literal_eval(statement.value))
-            for statement in module.body
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-            if isinstance(statement.value, ast.Constant)
-        }
-        found[known["PROPERTY"]].append(
-            (f"`{path.stem}`", str(ast.get_docstring(module)), known["NONE"], known["DEFAULT"], known["STRICT"])
-        )
+    for name, one in sorted(ATTACKS.items()):
+        found[one.kept].append((f"`{name}`", str(one.run.__doc__), one.none, one.default, one.strict))
     parts = [
         "# Attacks by a bot, and what stops them\n",
-        "A bot is a program of a stranger. This is what one may try, each row a program in `tests/system/zoo` that\n"
+        "A bot is a program of a stranger. This is what one may try, each row an attacker in `tests/system/zoo` that\n"
         "plays legally and attacks. `tests/system/test_zoo.py` lets each play an honest bot, at every level of the\n"
         "sandbox, as root and as an ordinary user. It asserts that the attack fails, or succeeds at the level `none`;\n"
         "that the honest bot plays the moves that it plays without an attack, loses no game by it, and is charged at\n"

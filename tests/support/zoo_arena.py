@@ -1,22 +1,28 @@
 """Plays matches of the attackers in tests/system/zoo against an honest bot, each in a process of its own.
 
     python -m tests.support.zoo_arena FOLDER LEVEL [undivided]
+    python -m tests.support.zoo_arena FOLDER LEVEL soak GAMES ATTACKS NAME…
 
 `undivided`: as on a machine without namespaces and cgroups, where bots are our own user.
 Each line of stdin is an attack ("none": it only plays), the honest bot and the time control; the answer is an
 ArenaReport in FOLDER/ATTACK-BOT.json. No pipe is read that a stray of an attacker may hold open, and all that is left
 behind is killed and removed in the end.
+
+`soak` plays many games of honest bots in one process, with an attack now and then, and writes what the process holds to
+FOLDER/soak.json, a SoakReport. The honest games are the same ones whatever the number of attacks.
 """
 
 import base64
 import contextlib
 import ctypes
 import faulthandler
+import hashlib
 import json
 import os
 import pty
 import re
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -30,39 +36,64 @@ from dataclasses import replace
 from fcntl import ioctl
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 import msgspec
 
+from ggp.protocol.records import read_records
+from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopt_orphans, end_with_parent
 from ggp.referee.match.bot_spec import BotSpec, read_bot
+from ggp.referee.match.match_runner import MatchRunner, Suspended
 from ggp.referee.match.process import NO_LIMITS, available_cores, pin
 from ggp.referee.match.sandbox.levels import LEVELS, Sandbox
 from ggp.referee.match.sandbox.machine import this_machine
+from ggp.referee.match.series import GameResult
+from tests.support import TESTS
 from tests.support.series import SHORT, make_setup, play
 
+LOOKS = 200  # how many times a soak looks at what it holds
 SECONDS = 100  # that a match may take; then its stacks are written and it is killed
 PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", "/usr", "/etc", os.environ.get("HOME", "/"))
 BOUNDS = Sandbox(memory=128, processes=16, scratch=8)  # of a bot in the sandbox
 _IPC_RMID, _KEYCTL_UNLINK, _KEYCTL_SET_TIMEOUT = 0, 9, 15
 
 
-class ArenaReport(TypedDict):
-    """A match with an attacker at seat 1. `plies`: seat, move, milliseconds. `told`: what the attacker wrote.
+class ArenaReport(msgspec.Struct):
+    """A match with an attacker at seat 1, or why none began.
 
-    `seen`: what it did, as the arena itself saw it; `left`: what was left after it.
+    `plies`: seat, move, milliseconds. `told`: what the attacker wrote. `seen`: what it did, as the arena itself saw it.
+    `left`: what was left after it.
     """
 
-    plies: list[tuple[int, str, int]]
-    result: str
-    termination: str
-    culprit: str
-    detail: str
-    told: list[str]
-    seen: list[str]
-    left: list[str]
-    descriptors: dict[str, int]
-    record: str
+    termination: str = ""
+    detail: str = ""
+    result: str = ""
+    culprit: str = ""
+    plies: list[tuple[int, str, int]] = []
+    told: list[str] = []
+    seen: list[str] = []
+    left: list[str] = []
+    descriptors: dict[str, int] = {}
+    record: str = ""
+
+
+class HeldNow(msgspec.Struct):
+    """What the process of a soak has after so many games, and what is there because of it. `memory` is in KiB."""
+
+    games: int
+    memory: int
+    descriptors: int
+    groups: int
+    files: int
+    mounts: int
+    children: int
+
+
+class SoakReport(msgspec.Struct):
+    """`honest`: a hash of the moves and the result of each honest game."""
+
+    honest: list[str]
+    held: list[HeldNow]
     seconds: float
 
 
@@ -164,9 +195,9 @@ class ArenaTarget:
 
     def left(self) -> Iterator[str]:
         """What an attack left on the machine; it is removed."""
-        for pid in self._marked():
+        for pid in marked(self.mark):
             yield f"a process: {Path(f'/proc/{pid}/cmdline').read_bytes()[-40:]!r}"
-        yield from ("a child of the referee" for _ in self._other_children())
+        yield from ("a child of the referee" for pid in own_children() if pid != self.victim)
         for folder in {*PUBLIC, str(self.folder), os.environ["TMPDIR"]}:
             with contextlib.suppress(OSError):
                 for path in Path(folder).glob(f"*{self.mark}*"):
@@ -190,15 +221,13 @@ class ArenaTarget:
         self._system_call(250, 219, _KEYCTL_UNLINK, self.key, -4)
         kill_marked(self.mark)
 
-    def _marked(self) -> list[int]:
-        return marked(self.mark)
-
-    def _other_children(self) -> list[int]:
-        words = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
-        return [int(word) for word in words if int(word) != self.victim]
-
     def _system_call(self, x86: int, arm: int, *arguments: object) -> int:
         return int(self.libc.syscall(x86 if os.uname().machine == "x86_64" else arm, *arguments))
+
+
+def own_children() -> list[int]:
+    words = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8")
+    return [int(word) for word in words.split()]
 
 
 def groups(prefix: str) -> list[str]:
@@ -260,16 +289,15 @@ def attack(
         budgets=msgspec.structs.replace(SHORT, command=2),
     )
     setup = replace(setup, bots=(confined(attacker(name, target), level), confined(setup.bots[1], level)))
-    began, before = time.monotonic(), _mounts()
+    before = _mounts()
     try:
         came = play(setup, range(0, 2 * int(games), 2))  # one of each pair: the attacker begins in all
-        seconds = time.monotonic() - began
         left = list(target.left())
         if _mounts() != before:
             left.append("a mount")
         played = [one for one in came.records if one.start.match.count(".") == 0]  # not again after a void one
         if came.suspended is not None and not came.records:
-            return refused(str(came.suspended))
+            return ArenaReport("refused", str(came.suspended))
         end = came.end()
         log = logs / "attacker.log"
         told = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
@@ -284,7 +312,6 @@ def attack(
             left=left,
             descriptors=_descriptors(folder),
             record=b"".join(came.kept).decode(),
-            seconds=seconds,
         )
     finally:
         target.close()
@@ -292,26 +319,16 @@ def attack(
 
 def attacker(name: str, target: ArenaTarget) -> BotSpec:
     """The program of this attack."""
-    zoo = Path(os.environ["GGP_ZOO"])
-    words = (sys.executable, "-S", "-E", str(zoo / "attacker.py"), name, target.described(), target.mark)
-    return BotSpec("attacker", "attacker", words, cwd=str(zoo))
+    words = (sys.executable, "-B", "-S", "-E", "-m", "tests.system.zoo", name, target.described(), target.mark)
+    return BotSpec("attacker", "attacker", words, cwd=os.environ["GGP_ZOO"])
 
 
-def refused(reason: str) -> ArenaReport:
-    """No match began."""
-    return ArenaReport(
-        plies=[],
-        result="",
-        termination="refused",
-        culprit="",
-        detail=reason,
-        told=[],
-        seen=[],
-        left=[],
-        descriptors={},
-        record="",
-        seconds=0.0,
+def copy_of_zoo(folder: Path) -> Path:
+    """Copy the attackers into this folder, from which `python -m tests.system.zoo` runs; return the folder."""
+    shutil.copytree(
+        TESTS / "system" / "zoo", folder / "tests" / "system" / "zoo", ignore=shutil.ignore_patterns("__p*")
     )
+    return folder
 
 
 def confined(bot: BotSpec, level: str) -> BotSpec:
@@ -333,6 +350,59 @@ def _descriptors(folder: Path) -> dict[str, int]:
     return dict(Counter(kind for kind in kinds if not kind.startswith("/proc/")))
 
 
+# -- a soak -----------------------------------------------------------------------------------------------------------
+
+
+def held(games: int, target: ArenaTarget) -> HeldNow:
+    memory = next(
+        line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS")
+    )
+    return HeldNow(
+        games=games,
+        descriptors=len(list(Path("/proc/self/fd").iterdir())),
+        memory=int(memory.split()[1]),
+        groups=len(groups(f"ggp-{os.getpid()}-")),
+        files=len(list(Path(os.environ["TMPDIR"]).iterdir())) + len(list(target.left())),
+        mounts=len(_mounts()),
+        children=len(own_children()),
+    )
+
+
+def soak(folder: Path, level: str, games: int, attacks: int, names: list[str]) -> SoakReport:
+    """Play so many honest games and so many against attackers, each of these in turn."""
+    faulthandler.dump_traceback_later(3 * 3600, exit=True)
+    mark = f"zoo-mark-soak-{os.getpid()}"
+    target = ArenaTarget(folder, os.environ["GGP_ZOO_SECRET"], mark)
+    adopt_orphans()
+    pin(available_cores()[-1])
+    honest, looks = list[str](), list[HeldNow]()
+
+    def keep(record: bytes, result: GameResult) -> None:
+        (one,) = read_records(record.splitlines(keepends=True))
+        if not one.start.match.startswith("attack"):
+            moves = " ".join([*(ply.move for ply in one.plies), one.end.result if one.end else "none"])
+            honest.append(hashlib.sha256(moves.encode()).hexdigest()[:16])
+
+    setup = make_setup("yugo,size=4", "a=random", "b=greedy:playouts=2", name="honest", seeded=True, time="20")
+    setup = replace(setup, bots=(confined(setup.bots[0], level), confined(setup.bots[1], level)))
+    table, began = MatchRunner(keep, most=3), time.monotonic()
+    try:
+        for number in range(games):
+            if attacks and number % (games // attacks) == 0:
+                name = names[number // (games // attacks) % len(names)]
+                bot = replace(confined(attacker(name, target), level), restart=True)
+                with contextlib.suppress(Suspended):
+                    run_blocking(table.play(replace(setup, name="attack", bots=(bot, setup.bots[0])), number * 2))
+            run_blocking(table.play(setup, number))
+            if number % max(1, games // LOOKS) == 0:
+                looks.append(held(number, target))
+    finally:
+        run_blocking(table.close())
+        target.close()
+        kill_marked(mark)
+    return SoakReport(honest=honest, held=looks, seconds=time.monotonic() - began)
+
+
 # -- the server -------------------------------------------------------------------------------------------------------
 
 
@@ -348,7 +418,7 @@ def in_child(action: Callable[[], ArenaReport], answer: Path, errors: Path) -> N
                     os.dup2(file.fileno(), number)
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 faulthandler.dump_traceback_later(SECONDS, exit=True)
-                answer.write_text(json.dumps(action()), encoding="utf-8")
+                answer.write_bytes(msgspec.json.encode(action()))
         except BaseException:
             import traceback
 
@@ -408,4 +478,8 @@ def main(folder: Path, level: str, undivided: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:4])
+    if sys.argv[3:4] == ["soak"]:
+        _report = soak(Path(sys.argv[1]), sys.argv[2], int(sys.argv[4]), int(sys.argv[5]), sys.argv[6:])
+        Path(sys.argv[1], "soak.json").write_bytes(msgspec.json.encode(_report))
+    else:
+        main(Path(sys.argv[1]), *sys.argv[2:4])

@@ -3,7 +3,6 @@
 At the level none, where it is harmless, an attack must succeed: else it would show nothing at the others.
 """
 
-import ast
 import json
 import os
 import secrets
@@ -17,17 +16,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from ggp.referee.match.sandbox.levels import LEVELS, PROPERTIES
+from ggp.referee.match.sandbox.machine import this_machine
 from tests.support import ROOT
 from tests.support.cli import wait_until
-from tests.support.zoo_arena import ArenaReport
+from tests.support.zoo_arena import ArenaReport, HeldNow, SoakReport, copy_of_zoo
+from tests.system.zoo import ATTACKS
 
 pytestmark = pytest.mark.slow
 
-ZOO = ROOT / "tests" / "system" / "zoo"
-NAMES = sorted(path.stem for path in ZOO.glob("*.py") if path.stem not in ("__init__", "attacker"))
+NAMES = sorted(ATTACKS)
 USER_NEEDS = [pytest.mark.needs("mount")] if os.geteuid() == 0 else []  # see as_ordinary_user
 USERS = [
     pytest.param("root", marks=pytest.mark.needs("root")),
@@ -39,23 +40,13 @@ MORE = 2.0  # milliseconds that a move of the honest bot may take more
 TRIES = 4
 
 
-def constant(name: str, word: str) -> str:
-    """A constant of an attacker's program, "" if it has none; it is not imported."""
-    path = ZOO / f"{name}.py"
-    for node in ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else ():
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == word:
-            return str(ast.literal_eval(node.value))
-    return ""
-
-
 class Arena:
     """A server of tests.support.zoo_arena for one user and level."""
 
     def __init__(self, user: str, level: str, *more: str) -> None:
         self.user, self.level = user, level
         self.folder = Path(tempfile.mkdtemp(prefix="zoo-arena-"))
-        zoo = self.folder / "zoo"
-        shutil.copytree(ZOO, zoo, ignore=shutil.ignore_patterns("__pycache__"))
+        zoo = copy_of_zoo(self.folder / "zoo")
         words = [sys.executable, "-m", "tests.support.zoo_arena", str(self.folder / "games"), level, *more]
         (self.folder / "games").mkdir()
         if user == "user" and os.geteuid() == 0:
@@ -87,14 +78,13 @@ class Arena:
             answer = self.folder / "games" / f"{key}.json"
             assert self._process.stdin is not None
             answer.unlink(missing_ok=True)
-            self._process.stdin.write(
-                f"{name} {honest} {constant(name, 'TIME') or 100} {1 if honest == 'random' else 6}\n".encode()
-            )
+            control = ATTACKS[name].time if name in ATTACKS else "100"
+            self._process.stdin.write(f"{name} {honest} {control} {1 if honest == 'random' else 6}\n".encode())
             self._process.stdin.flush()
             wait_until(lambda: answer.exists() or self._process.poll() is not None, 180, self._said)
-            found: ArenaReport = json.loads(answer.read_text(encoding="utf-8") if answer.exists() else "{}")
-            assert found, (key, self._said(), answer.with_suffix(".err").read_text(encoding="utf-8")[-4000:])
-            self._known[key] = found
+            found = answer.read_bytes() if answer.exists() else b"{}"
+            assert found != b"{}", (key, self._said(), answer.with_suffix(".err").read_text(encoding="utf-8")[-4000:])
+            self._known[key] = msgspec.json.decode(found, type=ArenaReport)
         return self._known[key]
 
     def forget(self, *names: str) -> None:
@@ -171,38 +161,39 @@ def arena(request: pytest.FixtureRequest, level: str, arenas: dict[ArenaKey, Are
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_attack_wins_nothing(arena: Arena, name: str) -> None:
-    """What is said in the program's constants is what happens, and the honest bot plays as without an attack."""
-    honest = HONEST_AT_WORK if constant(name, "PROPERTY") == "idle turn" else "random"
+    """What the register of attacks says is what happens, and the honest bot plays as without an attack."""
+    attack = ATTACKS[name]
+    honest = HONEST_AT_WORK if attack.kept == "idle turn" else "random"
     without = arena.run("none", honest)
     if arena.level == "strict" and not arena.keeps(*PROPERTIES):
-        assert without["termination"] == "refused" and 'sandbox = "strict" cannot be had' in without["detail"]
+        assert without.termination == "refused" and 'sandbox = "strict" cannot be had' in without.detail
         return
     came = arena.run(name, honest)
-    assert (without["culprit"], without["left"], without["seen"]) == ("", [], [])
-    got = [line for line in came["told"] if line.startswith(("got ", "began "))]
-    stopped = constant(name, arena.level.upper())
+    assert (without.culprit, without.left, without.seen) == ("", [], [])
+    got = [line for line in came.told if line.startswith(("got ", "began "))]
+    stopped = attack.stops[arena.level]
     if stopped == "nothing" or (stopped.startswith("nothing for root") and arena.user == "root"):
-        assert got or came["seen"] or came["left"], came
+        assert got or came.seen or came.left, came
         return
-    assert all(char.isprintable() or char == "\n" for char in came["record"])
+    assert all(char.isprintable() or char == "\n" for char in came.record)
     _plays_as_without(without, came)
     if arena.level == "none":
         return
-    if arena.keeps(constant(name, "PROPERTY")):
-        assert not [line for line in got if line.startswith("got ")] and not came["seen"], came
+    if arena.keeps(attack.kept):
+        assert not [line for line in got if line.startswith("got ")] and not came.seen, came
         _is_not_slowed(arena, name, honest)
-    assert came["left"] == []
-    assert came["descriptors"] == without["descriptors"]
+    assert came.left == []
+    assert came.descriptors == without.descriptors
 
 
 def _plays_as_without(without: ArenaReport, came: ArenaReport) -> None:
     """The honest bot, until its opponent lost by a fault."""
-    moves, before = ([move for seat, move, _ in one["plies"] if seat == 2] for one in (came, without))
+    moves, before = ([move for seat, move, _ in one.plies if seat == 2] for one in (came, without))
     assert moves == before[: len(moves)]
-    if came["culprit"]:
-        assert came["culprit"] == "seat1" and came["result"][:2] in ("W+", ""), came  # "": void
+    if came.culprit:
+        assert came.culprit == "seat1" and came.result[:2] in ("W+", ""), came  # "": void
     else:
-        assert (moves, came["result"]) == (before, without["result"]), came
+        assert (moves, came.result) == (before, without.result), came
 
 
 def _is_not_slowed(arena: Arena, name: str, honest: str) -> None:
@@ -216,7 +207,7 @@ def _is_not_slowed(arena: Arena, name: str, honest: str) -> None:
 
 
 def _median(report: ArenaReport) -> float:
-    return statistics.median([ms for seat, _, ms in report["plies"] if seat == 2] or [0])
+    return statistics.median([ms for seat, _, ms in report.plies if seat == 2] or [0])
 
 
 @pytest.fixture(scope="module")
@@ -230,14 +221,56 @@ REACHED = ("files", "network", "other processes")
 SEEN = ("list_others", "read_connections")  # without namespaces it sees what all see
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if constant(name, "PROPERTY") in REACHED and name not in SEEN])
+@pytest.mark.parametrize("name", [name for name in NAMES if ATTACKS[name].kept in REACHED and name not in SEEN])
 def test_an_attack_reaches_nothing_where_landlock_and_seccomp_stand_alone(undivided: Arena, name: str) -> None:
     """As in a container or a unit that forbids namespaces: the bot is the referee's own user."""
     without, came = undivided.run("none"), undivided.run(name)
-    assert [line for line in came["told"] if line.startswith("got ")] == [] and came["seen"] == [], came
+    assert [line for line in came.told if line.startswith("got ")] == [] and came.seen == [], came
     _plays_as_without(without, came)
 
 
 def test_every_attack_has_a_row_in_the_threat_model() -> None:
     page = (ROOT / "docs" / "reference" / "attacks.md").read_text(encoding="utf-8")
     assert [name for name in NAMES if f"`{name}`" not in page] == []
+
+
+# -- a soak: twenty thousand games, a thousand attacks among them ------------------------------------------------------
+
+GAMES = int(os.environ.get("GGP_SOAK", "20000"))  # GGP_SOAK=500 makes it shorter
+SLOW = {"error_flood", "stalled_reads", "ignoring_signals"}  # seconds each
+LEVEL = "strict" if not this_machine().missing else "default"
+GROWTH = 1.25  # of memory: caches are bounded, and full after a while
+
+
+@pytest.mark.long
+def test_nothing_grows_and_the_honest_games_are_those_without_attacks(tmp_path: Path) -> None:
+    attacked, alone = (soak(tmp_path / str(attacks), attacks) for attacks in (max(1, GAMES // 20), 0))
+    for came in (attacked, alone):
+        first, last = came.held[len(came.held) // 9], came.held[-1]
+        print(f"\n{GAMES} games in {came.seconds:.0f} s\n  {first}\n  {last}")
+        assert _counts(first) == _counts(last)
+        assert last.memory < GROWTH * first.memory
+    assert len(attacked.honest) == GAMES
+    assert attacked.honest == alone.honest
+
+
+def soak(folder: Path, attacks: int) -> SoakReport:
+    """Run a soak to its end. What it says goes into a file, for a stray could hold a pipe open."""
+    (folder / "tmp").mkdir(parents=True)
+    words = ["-m", "tests.support.zoo_arena", str(folder), LEVEL, "soak", str(GAMES), str(attacks)]
+    environment = {
+        **os.environ,
+        "TMPDIR": str(folder / "tmp"),
+        "GGP_ZOO": str(copy_of_zoo(folder / "zoo")),
+        "GGP_ZOO_SECRET": f"zoo-secret-{secrets.token_hex(8)}",
+    }
+    with (folder / "said").open("wb") as said:
+        command = [sys.executable, *words, *(name for name in NAMES if name not in SLOW)]
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=said, stderr=said, check=False)
+    assert done.returncode == 0, (folder / "said").read_text(encoding="utf-8")[-4000:]
+    return msgspec.json.decode((folder / "soak.json").read_bytes(), type=SoakReport)
+
+
+def _counts(held: HeldNow) -> HeldNow:
+    """Return what must not differ by one."""
+    return msgspec.structs.replace(held, games=0, memory=0)

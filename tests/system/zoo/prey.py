@@ -1,38 +1,32 @@
-"""The part that all attackers share: it plays legally, and attacks once, in its opponent's turn.
+"""What attackers share: the register of attacks, and what may be attacked. It needs the standard library alone.
 
-    python attacker.py NAME PREY      NAME.py beside this file has `attack(prey)`; PREY is JSON in base64
-
-NAME.py may have `before_move(prey)` as well, which is called before each move after the attack.
-
-It plays Yugo: the button while it is free, then passes, so its moves do not depend on the attack. What the attack gets
-is written to stderr, a line each: `zoo got WHAT` or `zoo refused WHAT: REASON`. Attacks are bounded in count and time,
-because they run without a sandbox as well, to show that they are real. It needs the standard library alone.
+What an attack gets is written to stderr, a line each: `zoo got WHAT` or `zoo refused WHAT: REASON`. Attacks are bounded
+in count and time, because they run without a sandbox as well, to show that they are real.
 """
 
 import base64
 import ctypes
-import importlib.util
 import json
 import os
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 SECRET = re.compile(rb"zoo-secret-[0-9a-f]{16}")
-COMMANDS = "genmove\nggp-new\nlist_commands\nname\nplay\nprotocol_version\nquit\nversion"
+NOT_ALLOWED = (1, 13, 38)  # EPERM, EACCES, ENOSYS
 
 
 class Prey:
-    """What may be attacked, as attributes: see `Arena.prey`. Also what attacks have in common."""
+    """What may be attacked, as attributes: see `ArenaTarget.described`. Also what attacks have in common."""
 
     def __init__(self, described: str) -> None:
         self.given: dict[str, Any] = json.loads(base64.b64decode(described))
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.mark: str = self.given["mark"]  # in the names of all that an attack makes
+        self.before_move: Callable[[], None] = lambda: None  # called before each move after the attack
 
     def __getattr__(self, name: str) -> Any:
         return self.given[name]
@@ -67,6 +61,17 @@ class Prey:
     def system_call(self, x86: int, arm: int, *arguments: object) -> int:
         """One that the C library has no function for, by its numbers on x86-64 and aarch64."""
         return self.call("syscall", x86 if os.uname().machine == "x86_64" else arm, *arguments)
+
+    def listens(self, x86: int, arm: int) -> bool:
+        """Return True if the kernel looks at the arguments, which are wrong, and does not forbid the call."""
+        pid = os.fork()
+        if not pid:
+            try:
+                self.system_call(x86, arm, -1, None, -1, -1, -1)
+            except OSError as error:
+                os._exit(error.errno in NOT_ALLOWED)
+            os._exit(0)
+        return os.waitpid(pid, 0)[1] == 0
 
     def is_secret(self, data: bytes) -> bool:
         return SECRET.search(data) is not None
@@ -124,49 +129,41 @@ class Prey:
         return [int(word) for word in words if int(word) not in (os.getpid(), self.victim)]
 
 
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+class Attack(NamedTuple):
+    """An attack on a property of the sandbox, and what stops it at each level: "nothing" if it succeeds there."""
+
+    run: Callable[[Prey], None]
+    kept: str
+    default: str
+    none: str
+    strict: str
+    time: str  # of the match, as a control
+    at_quit: bool  # attack at the end instead of in the opponent's first turn
+    bot: str  # the name that it gives
+
+    @property
+    def stops(self) -> dict[str, str]:
+        """What stops it, by level."""
+        return {"none": self.none, "default": self.default, "strict": self.strict}
 
 
-def main(name: str, described: str) -> None:
-    prey = Prey(described)
-    module = load(name) if name != "none" else None
-    when = getattr(module, "WHEN", "turn")
-    again = getattr(module, "before_move", lambda prey: None)
-    free, attacked = True, False
-    for line in sys.stdin:
-        words = line.split()
-        number = words.pop(0) if words and words[0].isdigit() else ""
-        text = ""
-        if words[0] == "list_commands":
-            text = COMMANDS
-        elif words[0] == "protocol_version":
-            text = "2"
-        elif words[0] in ("name", "version"):
-            text = getattr(module, "NAME", "attacker") if words[0] == "name" else "1"
-        elif words[0] == "ggp-new":
-            free = True
-        elif words[0] == "play" and words[2].lower() == "button":
-            free = False
-        elif words[0] == "genmove":
-            text, free = "button" if free else "pass", False
-        if words[0] == "genmove" and attacked:
-            again(prey)
-        if module is not None and when == "quit" and words[0] == "quit":
-            module.attack(prey)
-        sys.stdout.write(f"={number} {text}\n\n")
-        sys.stdout.flush()
-        if module is not None and when == "turn" and words[0] == "genmove" and not attacked:
-            attacked = True
-            module.attack(prey)
-            prey.tell("done")
-        if words[0] == "quit":
-            return
+ATTACKS: dict[str, Attack] = {}
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:3])
+def attack(
+    kept: str,
+    default: str,
+    *,
+    none: str = "nothing",
+    strict: str = "the same",
+    time: str = "100",
+    at_quit: bool = False,
+    bot: str = "attacker",
+) -> Callable[[Callable[[Prey], None]], Callable[[Prey], None]]:
+    """Register the function as the attack of its name."""
+
+    def register(run: Callable[[Prey], None]) -> Callable[[Prey], None]:
+        ATTACKS[run.__name__] = Attack(run, kept, default, none, strict, time, at_quit, bot)
+        return run
+
+    return register
