@@ -4,8 +4,8 @@
     python -m tests.support.playthrough FILE        prints how a file would look now
 
 A new file needs no more than a line `game: yugo size=5` and its moves, each as `play: B2`; `--write` adds the rest:
-the status, the hash and the legal moves before each ply (many as their number and a digest), the board before every
-twentieth ply and at the end. The hashes are the same in every process of one engine version: if they change, the
+the status, the hash and the legal moves before each ply (many as their number and a digest), and the board at the
+start and the end. The hashes are the same in every process of one engine version: if they change, the
 version must change too.
 """
 
@@ -19,7 +19,6 @@ from tests.support.memory_session import MemorySession
 FOLDER = TESTS / "rules" / "playthroughs"
 FILES = sorted(FOLDER.glob("*.txt"))
 MANY = 12  # legal moves, which are then written as a hash
-BOARDS = 20  # plies from one board to the next; the hash holds those between
 
 
 def read(text: str) -> tuple[str, list[str]]:
@@ -32,10 +31,8 @@ def read(text: str) -> tuple[str, list[str]]:
 def write(game: str, moves: list[str]) -> str:
     """The page of that game."""
     engine = MemorySession(game)
-    lines = ["# Written by `python -m tests.support.playthrough --write`; see there.", f"game: {game}"]
-    for ply, move in enumerate(moves):
-        if ply % BOARDS == 0:
-            lines += _board(engine)
+    lines = ["# Written by `python -m tests.support.playthrough --write`; see there.", f"game: {game}", *_board(engine)]
+    for move in moves:
         lines.append(f"play: {move:<8} {_position(engine)}")
         engine.play(move)
     history = engine("ggp-history").splitlines()
