@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from tests.support.chaos import CHAOS, MOMENTS, OPTIONS
-from tests.support.chaos_faults import FAULTS
+from tests.support.chaos import CHAOS, FAULTS, MOMENTS, OPTIONS
 from tests.support.raw_peer import RawPeer
 
 pytestmark = pytest.mark.slow
