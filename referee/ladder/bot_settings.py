@@ -1,6 +1,6 @@
-"""The settings of one bot, the same in `ggp match --bot`, in ladder files and in lobby files.
+"""The settings of one bot: the same in `ggp match --bot`, in ladder files and in lobby files.
 
-They are decoded into BotSettings, checked, and end in a BotSpec. Nothing is started here.
+They are decoded into BotSettings, checked, and added to a BotSpec. Nothing is started here.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 from msgspec import Meta, field
 
-from ggp.referee.ladder.toml_file import ConfigError, Options, Table, Text, decode, dotted, key, shown
+from ggp.referee.ladder.toml_file import ConfigError, Options, Table, Text, blamed_on, decode, dotted, key, shown
 from ggp.referee.match.bot_spec import BOTS, BotSpec, beside, is_built_in, is_human
 from ggp.referee.match.clock import FORMS, ControlKind, TimeControl
 from ggp.referee.match.process import NO_SANDBOX, available_cores
@@ -61,7 +61,11 @@ class SandboxTable(Table, frozen=True):
 
 
 def read_sandbox(file: str, values: Mapping[str, Any], private: Collection[str]) -> Sandbox:
-    """The table `[sandbox]`. `private`: what no bot may read. Raises ConfigError."""
+    """Return the sandbox of the table `[sandbox]`; no bot may read the paths in `private`.
+
+    Raises:
+        ConfigError: The table is invalid.
+    """
     said = decode(file, "sandbox", dict(values), SandboxTable)
     allow = _allow(file, "sandbox", said.allow, private)
     return Sandbox(
@@ -70,16 +74,13 @@ def read_sandbox(file: str, values: Mapping[str, Any], private: Collection[str])
 
 
 def _allow(file: str, at: str, words: Collection[str], private: Collection[str]) -> tuple[str, ...]:
-    """Raises ConfigError."""
-    try:
+    with blamed_on(file, dotted(at, "allow"), SandboxError):
         allowed = Sandbox(allow=read_allow(words))
         for path in allowed.readable:
             for own in private:
                 if Path(own).resolve().is_relative_to(Path(path).resolve()):
                     raise SandboxError(f"read:{path} would show {own}: name a folder without it")
-    except SandboxError as error:
-        raise ConfigError(file, dotted(at, "allow"), str(error)) from None
-    return allowed.allow
+        return allowed.allow
 
 
 class BotSettings(Table, frozen=True):
@@ -147,10 +148,19 @@ def with_settings(
     folder: Path,
     default: Sandbox = NO_SANDBOX,
 ) -> BotSpec:
-    """The bot with its settings. `given`: the keys that were written; `folder`: from which `cwd` is seen; `default`:
-    the sandbox of bots that say nothing else.
+    """Return the bot with its settings.
 
-    Raises ConfigError, which names the key; `file` and `at` say where the settings stand.
+    Args:
+        file: Name of the file, for messages.
+        at: The table of the settings in the file.
+        spec: The bot without settings.
+        said: The settings.
+        given: The keys that were written.
+        folder: Where a relative `cwd` begins.
+        default: The sandbox, unless the settings say otherwise.
+
+    Raises:
+        ConfigError: A setting is invalid.
     """
     for name in given:
         if spec.url and name in _LISTENS:
@@ -193,7 +203,7 @@ def with_settings(
 
 
 def _sandbox(file: str, at: str, said: BotSettings, default: Sandbox) -> Sandbox | None:
-    """None where nothing is said of one. Raises ConfigError."""
+    """Return the sandbox, or None without any setting of one."""
     if said.sandbox is None and said.allow is None and default.level == NONE:
         return None
     level = default.level if said.sandbox is None else said.sandbox
@@ -211,11 +221,9 @@ def _sandbox(file: str, at: str, said: BotSettings, default: Sandbox) -> Sandbox
 
 
 def _time(file: str, at: str, said: BotSettings) -> tuple[TimeControl | None, tuple[tuple[str, float], ...]]:
-    """Its control and its time-outs."""
-    try:
+    """Return the time control and the time-outs of a bot."""
+    with blamed_on(file, dotted(at, "time"), ValueError):
         control = TimeControl.parse(said.time) if said.time else None
-    except ValueError as error:
-        raise ConfigError(file, dotted(at, "time"), str(error)) from None
     where = dotted(at, "budget")
     budgets = decode(file, where, said.budget, Timeouts)
     if "move" in said.budget and control is not None:
@@ -224,16 +232,16 @@ def _time(file: str, at: str, said: BotSettings) -> tuple[TimeControl | None, tu
 
 
 def check_move_limit(file: str, at: str, control: TimeControl) -> None:
-    """A time-out of a move is for games without a clock. `at`: the table of time-outs. Raises ConfigError."""
+    """Raise ConfigError for a time-out of moves in a game with a clock; `at` is the table of time-outs."""
     if control.kind is not ControlKind.NONE:
         problem = f"has no effect, for the clock {control} ends its moves: remove it, or play without a clock (none)"
         raise ConfigError(file, dotted(at, "move"), problem)
 
 
 def _with_options(file: str, at: str, spec: BotSpec, said: BotSettings) -> tuple[BotSpec, tuple[tuple[str, int], ...]]:
-    """A built-in bot with its options in alphabetical order, however they were written: the same version.
+    """Return the bot, and the limits that it gets by commands; those of a built-in bot become options.
 
-    And the limits that a bot gets by commands; for a built-in one they are options.
+    The options of a built-in bot are sorted, so that its version does not depend on their order.
     """
     limits = {name: number for name, number in (("nodes", said.nodes), ("playouts", said.playouts)) if number}
     if not is_built_in(spec):
@@ -259,15 +267,19 @@ def _with_options(file: str, at: str, spec: BotSpec, said: BotSettings) -> tuple
 
 
 def cores_of_match(bots: Collection[BotSpec]) -> int:
-    """The cores that a match between any two of these bots needs at most."""
+    """Return how many cores a match between two of these bots needs at most."""
     return 1 + min(2, sum(bot.ponder for bot in bots))
 
 
 def apart(sandboxes: Iterable[Sandbox], jobs: int | None, pin: bool) -> tuple[int | None, int]:
-    """Return how many matches are played at a time, and the cores of each, where no bot ponders.
+    """Return how many matches are played at a time, and the cores of each, if no bot ponders.
 
-    `jobs`: as it was asked for, None for as many as there is room for; then strict bots get two cores a match. Where
-    there are too few, for `jobs` or at all, the bots of a match share one.
+    Bots in a strict sandbox get two cores a match, unless there are too few for `jobs` matches.
+
+    Args:
+        sandboxes: Those of the bots.
+        jobs: The number of matches that the user asked for, None for as many as possible.
+        pin: The processes of a match stay on their cores.
     """
     here = len(available_cores())
     if not pin or here < 2 * (jobs or 1) or not any(sandbox.apart for sandbox in sandboxes):
@@ -276,10 +288,10 @@ def apart(sandboxes: Iterable[Sandbox], jobs: int | None, pin: bool) -> tuple[in
 
 
 def places(file: str, bot: str, cores: int, jobs: int | None, pin: bool) -> int:
-    """How many matches this machine plays at a time if each needs so many cores, for `bot` ponders.
+    """Return how many matches this machine plays at a time if each needs `cores`, because `bot` ponders.
 
-    `jobs`: as it was asked for, None for as many as there is room for. Raises ConfigError where there are too few
-    cores.
+    Raises:
+        ConfigError: The machine has too few cores.
     """
     at, here = dotted(dotted("bot", bot) if file else "", "ponder"), len(available_cores())
     file = file or f"bot {bot}"
@@ -304,9 +316,15 @@ _WORD = re.compile(r"([a-z_]+)(?:\.([^=]*))?=(.*)", re.DOTALL)
 
 
 def read_words(texts: Collection[str], bots: Collection[BotSpec], default: Sandbox = NO_SANDBOX) -> tuple[BotSpec, ...]:
-    """The bots with the settings of these words, each `NAME,KEY=VALUE,…`, NAME being `*` for every bot.
+    """Return the bots with settings from the command line.
 
-    What is said of a bot goes before what is said of all. Raises ConfigError.
+    Args:
+        texts: `NAME,KEY=VALUE,…`; NAME is `*` for every bot, but the settings of a single bot take precedence.
+        bots: The bots without settings.
+        default: The sandbox, unless the settings say otherwise.
+
+    Raises:
+        ConfigError: A setting is invalid.
     """
     every, own = dict[str, Any](), {bot.name: dict[str, Any]() for bot in bots}
     for text in texts:
@@ -334,7 +352,7 @@ def _add(bot: str, words: Collection[str], to: dict[str, Any]) -> None:
 
 
 def _value(name: str, inner: str | None, text: str) -> object:
-    """The text as the value that a TOML file would have; what is none stays text, and decoding says what is wrong."""
+    """Return the value that a TOML file would hold; an invalid one stays text, so that decoding reports it."""
     if inner is not None:
         wanted: Any = float if name == "budget" else str
     else:

@@ -1,7 +1,7 @@
-"""Reads a ladder file into a Ladder (`read_ladder`).
+"""Read a ladder file into a Ladder (`read_ladder`).
 
-It looks programs up and hashes them for the versions of bots, and starts none of them; session.prepare_pools asks the
-engines and the built-in bots.
+Programs are looked up, and hashed for the versions of bots, but not started: session.prepare_pools asks the engines
+and the built-in bots.
 """
 
 import os
@@ -28,6 +28,7 @@ from ggp.referee.ladder.toml_file import (
     Options,
     Table,
     Text,
+    blamed_on,
     decode,
     dotted,
     key,
@@ -259,10 +260,6 @@ class BotTable(BotSettings, frozen=True, kw_only=True):
     ] = None
 
 
-class LadderBotTable(BotTable, frozen=True, kw_only=True):
-    """`[bot.NAME]` of a ladder."""
-
-
 TABLES: dict[str, type[Struct]] = {
     "": LadderTable,
     "format": FormatTable,
@@ -270,7 +267,7 @@ TABLES: dict[str, type[Struct]] = {
     "sandbox": SandboxTable,
     "budget": Timeouts,
     "pool.NAME": PoolTable,
-    "bot.NAME": LadderBotTable,
+    "bot.NAME": BotTable,
 }
 
 
@@ -278,7 +275,7 @@ TABLES: dict[str, type[Struct]] = {
 
 
 def read_ladder(path: Path, lenient: bool = False) -> Ladder:
-    """Return the ladder of a file, with all that can be known without starting a process.
+    """Return the ladder that a file describes, as far as it can be known without starting a process.
 
     Args:
         lenient: A bot whose program is missing is unfit, unless the ladder could not be played without it.
@@ -302,7 +299,7 @@ def ladder_of(values: dict[str, Any], path: Path, lenient: bool = False) -> Ladd
     top = decode(file, "", values, LadderTable)
     if not top.bot:
         raise ConfigError(file, "bot", "there is none: add a table [bot.NAME]")
-    ladder = without_format(file, top, LadderBotTable, lenient=lenient)
+    ladder = without_format(file, top, BotTable, lenient=lenient)
     form = read_format(file, top, ladder.bots, ladder.pools)
     _check_missing(file, ladder, form)
     if form.plan:
@@ -331,8 +328,18 @@ def _check_missing(file: str, ladder: Ladder, form: Format) -> None:
 def without_format(
     file: str, top: TopTable, bot_table: type[BotTable], secrets: Sequence[str] = (), lenient: bool = False
 ) -> Ladder:
-    """All but the format of a ladder, or a lobby as far as it is a ladder. `secrets`: what no bot in a sandbox may read
-    beside the file itself and the store. Raises ConfigError."""
+    """Return a ladder, or the part of a lobby that is a ladder, in the default format.
+
+    Args:
+        file: Name of the file.
+        top: The content of the file.
+        bot_table: The struct of `[bot.NAME]`.
+        secrets: Paths that no bot in a sandbox may read, besides the file itself and the store.
+        lenient: As in read_ladder.
+
+    Raises:
+        ConfigError: The file is invalid.
+    """
     folder, name = Path(file).absolute().parent, ladder_name(file, top)
     store = read_store(file, top.store or f"{name}.db", folder)
     private = [
@@ -361,12 +368,12 @@ def without_format(
 
 
 def ladder_name(file: str, top: TopTable) -> str:
-    """What the file says, or else what it is called."""
+    """Return the name in the file, or else the one that follows from the name of the file."""
     return top.name or re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(file).stem).strip("-.")[:40] or "ladder"
 
 
 def _builds(file: str, top: TopTable) -> Path:
-    """The folder of what is built of sources."""
+    """Return the folder that keeps what is built from sources."""
     return Path(file).absolute().parent / f"{ladder_name(file, top)}.builds"
 
 
@@ -374,7 +381,6 @@ def _builds(file: str, top: TopTable) -> Path:
 
 
 def _read_pools(file: str, top: TopTable, folder: Path, sandbox: Sandbox) -> tuple[Pool, ...]:
-    """`sandbox`: of engines that are not ours."""
     if not top.pool:
         raise ConfigError(file, "pool", "there is none: add a table [pool.NAME]")
     default = _engine(file, "engine", top.engine, folder, sandbox)
@@ -391,62 +397,40 @@ def _read_pools(file: str, top: TopTable, folder: Path, sandbox: Sandbox) -> tup
 
 def _pool(file: str, name: str, table: PoolTable, folder: Path, default: BotSpec, sandbox: Sandbox) -> Pool:
     at = dotted("pool", name)
-    try:
+    with blamed_on(file, f"{at}.game", WordError):
         game, options = read_game(table.game)
-    except WordError as error:
-        raise ConfigError(file, f"{at}.game", str(error)) from None
     if twice := [option for option in table.options if option in options]:
         raise ConfigError(file, f"{at}.options", f"{twice[0]} is also in game: remove one of them")
-    try:
+    with blamed_on(file, f"{at}.control", ValueError):
         control = TimeControl.parse(table.control)
-    except ValueError as error:
-        raise ConfigError(file, f"{at}.control", str(error)) from None
+    rules = list[AdjudicationRule]()
+    said: tuple[tuple[Kind, str], ...] = (("resign", table.resign), ("draw", table.draw))
+    for kind, text in said:
+        with blamed_on(file, f"{at}.{kind}", AdjudicationError):
+            rules += [AdjudicationRule.parse(kind, text)] if text else []
+    judge = None
+    if table.adjudicator:
+        if not rules:
+            raise ConfigError(file, f"{at}.adjudicator", "has nothing to judge by: write resign or draw, too")
+        with blamed_on(file, f"{at}.adjudicator", WordError, LaunchError):
+            judge = replace(read_bot(table.adjudicator, folder), name=JUDGE)
     return Pool(
         name=name,
-        setting=Setting(game, options | _words(table.options), {}, control),
+        setting=Setting(game, options | {name: str(value) for name, value in table.options.items()}, {}, control),
         engine=_engine(file, f"{at}.engine", table.engine, folder, sandbox) if table.engine else default,
         margin=table.margin,
         max_plies=table.max_plies,
         openings=table.openings,
         seats=table.seats,
         weight=table.weight,
-        rules=_rules(file, at, table),
-        judge=_judge(file, at, table, folder),
+        rules=tuple(rules),
+        judge=judge,
     )
 
 
-def _rules(file: str, at: str, table: PoolTable) -> tuple[AdjudicationRule, ...]:
-    said: tuple[tuple[Kind, str], ...] = (("resign", table.resign), ("draw", table.draw))
-    rules = list[AdjudicationRule]()
-    for kind, text in said:
-        try:
-            rules += [AdjudicationRule.parse(kind, text)] if text else []
-        except AdjudicationError as error:
-            raise ConfigError(file, f"{at}.{kind}", str(error)) from None
-    return tuple(rules)
-
-
-def _judge(file: str, at: str, table: PoolTable, folder: Path) -> BotSpec | None:
-    if not table.adjudicator:
-        return None
-    if not (table.resign or table.draw):
-        raise ConfigError(file, f"{at}.adjudicator", "has nothing to judge by: write resign or draw, too")
-    try:
-        return replace(read_bot(table.adjudicator, folder), name=JUDGE)
-    except (WordError, LaunchError) as error:
-        raise ConfigError(file, f"{at}.adjudicator", str(error)) from None
-
-
 def _engine(file: str, at: str, command: str, folder: Path, sandbox: Sandbox) -> BotSpec:
-    try:
+    with blamed_on(file, at, WordError, LaunchError):
         return confined_engine(read_engine(command or None, folder), sandbox)
-    except (WordError, LaunchError) as error:
-        raise ConfigError(file, at, str(error)) from None
-
-
-def _words(options: dict[str, Any]) -> dict[str, str]:
-    """Options as they are written behind `name=`."""
-    return {name: str(value) for name, value in options.items()}
 
 
 # -- Bots.
@@ -494,7 +478,12 @@ def _check_names(file: str, at: str, kind: str, names: Sequence[str], known: Seq
 def _bot_spec(
     file: str, at: str, values: dict[str, Any], table: BotTable, folder: Path, builds: Path, sandbox: Sandbox
 ) -> BotSpec:
-    """`builds`: where what is built is kept. Raises ConfigError; of the command WordError and LaunchError."""
+    """Return how a bot is started; `builds` is the folder of what is built from sources.
+
+    Raises:
+        ConfigError: A key is invalid.
+        WordError, LaunchError: The command is invalid.
+    """
     if re.match(r"[A-Za-z0-9_.-]+=", table.command):
         problem = "begins with NAME=: write variables into environment; the name of the bot is that of its table"
         raise WordError(f"{shown(table.command)} {problem}")
@@ -520,7 +509,7 @@ def _bot_spec(
 
 
 def _check_move_limit(file: str, bot: Entrant, pools: Sequence[Pool]) -> None:
-    """Whether the bot plays without a clock somewhere, if it has a time-out for moves. Raises ConfigError."""
+    """Raise ConfigError for a bot with a time-out for moves that plays with a clock everywhere."""
     if any(name == "move" for name, _ in bot.start.budget):
         controls = [bot.start.control or pool.setting.control for pool in pools if pool.name in bot.pools]
         clocked = [control for control in controls if control.kind is not ControlKind.NONE]
@@ -529,7 +518,7 @@ def _check_move_limit(file: str, bot: Entrant, pools: Sequence[Pool]) -> None:
 
 
 def _check_parents(file: str, parents: dict[str, str]) -> None:
-    """Check that every parent is entered and that no bot descends from itself."""
+    """Raise ConfigError if a parent is not entered, or a bot descends from itself."""
     fine = {""}
     for bot in parents:
         line: dict[str, None] = {}  # from the bot up; in order, and quick to look up
@@ -549,7 +538,11 @@ def _check_parents(file: str, parents: dict[str, str]) -> None:
 
 
 def read_format(file: str, top: LadderTable, bots: Sequence[Entrant], pools: Sequence[Pool]) -> Format:
-    """`[format]`, which every pool must fit, and the parameters of a tune. Raises ConfigError."""
+    """Return the format, with the plan of a tune.
+
+    Raises:
+        ConfigError: The format is invalid or does not fit the bots of a pool.
+    """
     values = top.format
     table = decode(file, "format", values, FormatTable)
     for name, row in keys_of(FormatTable).items():
@@ -623,10 +616,8 @@ def _hypotheses(file: str, values: dict[str, Any], table: FormatTable) -> Hypoth
     if elo0 is None or elo1 is None:
         missing = "elo0" if elo0 is None else "elo1"
         raise ConfigError(file, f"format.{missing}", "is missing: write elo0 and elo1, or a preset alone")
-    try:
+    with blamed_on(file, "format", SprtError):
         return Hypotheses(elo0, elo1, table.alpha, table.beta, table.model)
-    except SprtError as error:
-        raise ConfigError(file, "format", str(error)) from None
 
 
 # -- The store as a URL of SQLAlchemy.
@@ -638,9 +629,15 @@ _POSTGRES = re.compile(r"postgres(?:ql)?(?:\+psycopg)?://")
 
 
 def read_store(file: str, store: str, folder: Path) -> str:
-    """`sqlite:////absolute/path` or `postgresql+psycopg://…`; what is relative is seen from `folder`.
+    """Return the URL of a store for SQLAlchemy: `sqlite:////absolute/path` or `postgresql+psycopg://…`.
 
-    No message shows the value: a password may be in it. Raises ConfigError.
+    Args:
+        file: Name of the ladder's file, for messages.
+        store: The value of the key. Messages do not show it, because it may hold a password.
+        folder: Where relative paths begin.
+
+    Raises:
+        ConfigError: The value is invalid.
     """
     text = _VARIABLE.sub(lambda match: _value(file, match), store)
     if "${" in _VARIABLE.sub("", store):
@@ -663,7 +660,7 @@ def read_store(file: str, store: str, folder: Path) -> str:
 
 
 def _value(file: str, match: re.Match[str]) -> str:
-    """The value of a variable; encoded where it is a user's name or a password within a URL."""
+    """Return the value of a variable, percent-encoded if it is a user name or a password in a URL."""
     value = os.environ.get(match[1])
     if value is None:
         raise ConfigError(file, "store", f"there is no variable {match[1]} in the environment: export it first")

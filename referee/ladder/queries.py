@@ -566,7 +566,7 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
         return None
     test, points, later = PoolTest(form, new.id, old.id), [(0, 0.0)], 0
     over = False
-    missing = [pair.number for pair in store.open_pairs(pool.id) if test.concerns(pair.first, pair.second)]
+    missing = [pair.number for pair in store.open_pairs(pool.id) if test.concerns(pair)]
     for pair in store.pair_results(pool.id, new.id, old.id):
         if missing and pair.number > missing[0]:
             break  # only complete pairs in the order of the schedule may decide

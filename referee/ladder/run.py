@@ -240,7 +240,8 @@ class LadderRun:
         suspend_unfit(ladder, self.store, rows.values(), self._news.say)
         contests = {rows[pool.name]: PoolSchedule(ladder, pool, rows[pool.name], self.store) for pool in ladder.pools}
         held = {row: self.store.pool_games(row) for row in contests}
-        out = [pair for pair, _ in self.under_way.pairs() if pair.pool in contests and contests[pair.pool].has(pair)]
+        given = [pair for pair, _ in self.under_way.pairs() if pair.pool in contests]
+        out = [pair for pair in given if contests[pair.pool].schedule.is_open(pair)]
         began = Counter(pair.pool for pair in out)
         played = {row: (games.counted + games.void) / GAMES + began[row] for row, games in held.items()}
         self._quota.begin(held.values(), out)
@@ -441,7 +442,7 @@ class LadderRun:
             return False
         for result in saved:
             if contest := self._contests.get(result.pool):
-                contest.fix(result)
+                contest.schedule.fix(result)
                 self._quota.fix(result)
             self._news.counted(result)
         return not self._unsaved

@@ -1,8 +1,8 @@
-"""The schedule of a pool: the next pairs of games, a pure function of format, seed and results.
+"""The schedule of a pool: the next pairs of games, as a pure function of format, seed and results.
 
-Pairs come in batches. A batch is computed from the results of all batches but the last (swiss: of all) and from the
-bots that are entered at that moment. So workers do not wait for results, and a run that starts again from the store
-continues with the same pairs, whatever the order of the results and the moment of the interruption.
+Pairs come in batches. A batch is computed from the results of all batches but the last (Swiss: of all) and from the
+bots that are entered at that moment. So workers do not wait for results, and a run that resumes from the store
+continues with the same pairs, whatever the order of the results and whenever it was interrupted.
 """
 
 import heapq
@@ -47,9 +47,9 @@ _COLD = 200  # versions up to which a fit begins from nothing: then it is the sa
 
 
 class Schedule:
-    """Of one pool. `batches` is the number of the next batch, `name` a word that tells its chance from other pools'.
+    """The schedule of one pool; `name` makes its random draws differ from those of other pools.
 
-    The way of a pair: due → (the store numbers it) → add → issue → (it is played and stored) → fix.
+    A pair passes through: due → (the store numbers it) → add → issue → (it is played and stored) → fix.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Schedule:
     ) -> None:
         self._format, self._name, self._seed, self._model = format, name, seed, model
         self._lag = 1 if format.kind is FormatKind.SWISS else 2
-        self.batches, self._issued = past.batches, past.issued
+        self.batches, self._issued = past.batches, past.issued  # the numbers of the next batch, and of the next pair
         self._tally, self._tallied = ResultsTable(past.settled), max(0, past.batches - 2)  # of the batches below
         self._met, self._lost = PairCounts(past.met), PairCounts(past.lost)
         self._rounds = past.rounds  # of a Swiss tournament, from the batches below `_tallied`
@@ -71,7 +71,7 @@ class Schedule:
         self._ratings: Ratings | None = None
         self._key: object = None  # of what they were made
         self._late = 0  # results that came after their batch was counted
-        self._test: PoolTest | None = None
+        self.test: PoolTest | None = None
         self.tune: PoolTune | None = None
         self._verdict: tuple[object, Verdict] | None = None
         self._history = {result.number: result for result in past.results}  # of a test or a tune
@@ -88,9 +88,9 @@ class Schedule:
         self._here = [seat.id for seat in self._seats if seat.active]  # who the next or last batch is of
 
     def enter(self, seats: Sequence[PoolEntry]) -> None:
-        """Who is or was here; acts from the next batch. Open pairs of a bot that left are withdrawn.
+        """Set the versions that are or were in the pool, from the next batch on, and withdraw pairs of those that left.
 
-        Those of a suspended seat are still issued, whenever the suspension is known: they will prove unplayable.
+        Pairs of a suspended version are still issued: they will prove unplayable, whenever the suspension is known.
         """
         seats = sorted(seats, key=lambda seat: seat.id)
         if seats == self._seats:
@@ -98,13 +98,11 @@ class Schedule:
         self._seats, self._idle = seats, ""
         self._present = {seat.id for seat in seats if seat.active or (seat.suspended and seat.entered)}
         self._withdraw(self._open.values())
-        if self._format.kind is FormatKind.TUNE:
-            self._begin_tune()
-        if self._format.kind in TESTED:
-            self._begin_test()
+        self._begin_tune()
+        self._begin_test()
 
     def due(self) -> list[Pairing] | None:
-        """The next batch, if it is time for it, otherwise None. The same until it is added."""
+        """Return the next batch if it is time for it, otherwise None. It remains the same until it is added."""
         # The test of a tune begins from all its results, so it waits for the last ones.
         lag = 1 if self.tune and not self.tune.next_size() and not self.tune.finished else self._lag
         ready = all(number > self.batches - lag for number, count in self._unfixed.items() if count)
@@ -116,23 +114,21 @@ class Schedule:
         return batch or None
 
     def add(self, pairs: Sequence[Pair]) -> None:
-        """The batch that was due, as the store numbered it. Pairs that it holds already are ignored."""
+        """Add the batch that was due, as the store numbered it. Pairs that were added before are ignored."""
         fresh = [pair for pair in pairs if pair.number >= self._issued]
         for pair in fresh:
             self._met.add(pair.first, pair.second)
             self._take(pair)
+            for learner in self._learners(pair):
+                learner.expect([pair.number])
         if fresh:
             self.batches, self._size = fresh[-1].batch + 1, len(fresh)
             self._issued = fresh[-1].number + 1
-            if self._test:
-                self._test.expect(pair.number for pair in fresh if self._test.concerns(pair.first, pair.second))
-            if self.tune:
-                self.tune.add(pair.number for pair in fresh if self.tune.concerns(pair.first, pair.second))
             self._withdraw(fresh)
 
     def issue(self) -> Pair | None:
-        """The next pair to be played, in the order of numbers. None: nothing now."""
-        while self._waiting and not (self._test and self._test.accepted):
+        """Return the next pair to be played, in the order of numbers, or None if there is none now."""
+        while self._waiting and not (self.test and self.test.accepted):
             number = heapq.heappop(self._waiting)
             if number in self._open:
                 self._given.add(number)
@@ -140,7 +136,7 @@ class Schedule:
         return None
 
     def fix(self, result: PairResult) -> None:
-        """It is stored: that cannot change any more. Whatever is fixed twice counts once."""
+        """Count a pair that is stored. Idempotent."""
         if not self._close(result.number):
             if self._withdrawn.pop(result.number, None) is None:
                 return
@@ -152,55 +148,43 @@ class Schedule:
         else:
             self._results[result.batch].append(result)
         self._remember(result)
-        if self._test and self._test.concerns(result.first, result.second):
-            self._test.offer_result(result)
-        if self.tune and self.tune.concerns(result.first, result.second):
-            self.tune.offer_result(result)
+        for learner in self._learners(result):
+            learner.offer_result(result)
 
     def is_open(self, pair: Pair) -> bool:
         """Return whether the pair is to be played, or is being played."""
         return pair.number in self._open
 
-    def rollback(self) -> None:
-        """What was issued and not fixed will be issued again, in order."""
-        self._waiting = sorted(self._open)
-        self._given.clear()
-
     @property
     def finished(self) -> str:
         """Why nothing more will be issued unless a bot enters; "" while there is something to play or wait for."""
-        if self._test and self._test.accepted:
-            return f"{self._test.accepted} is accepted after {counted(self._test.pairs, 'pair')}"
+        if self.test and self.test.accepted:
+            return f"{self.test.accepted} is accepted after {counted(self.test.pairs, 'pair')}"
         return "" if self._open else self._idle
 
     @property
     def deserted(self) -> bool:
-        """Return whether it is over only because bots that it needs are suspended or not entered."""
+        """Return whether the schedule is over only because bots that it needs are suspended or not entered."""
         why = self.finished
         return why.startswith(_TOO_FEW) or why == _NO_OPPONENT or why.endswith(_NOT_THERE) or f" {_SUSPENDED}: " in why
 
     @property
     def verdict(self) -> Verdict | None:
-        """Of a test, on the pairs before which no result is missing; None while one of its bots is not there.
+        """The verdict of a test, on the pairs before which no result is missing.
 
-        Of the test at the end of a tune; None before it.
+        None while one of the two bots is missing, and in a tune before its final test.
         """
-        if self._test is None or (self.tune and not (self.tune.finished and self._format.check)):
+        if self.test is None or (self.tune and not (self.tune.finished and self._format.check)):
             return None
-        state = (self._test.new, self._test.old, tuple(self._test.counts), bool(self.finished))
+        state = (self.test.new, self.test.old, tuple(self.test.counts), bool(self.finished))
         if self._verdict is None or self._verdict[0] != state:  # judging is slow, and this is asked often
-            self._verdict = state, self._test.verdict(over=bool(self.finished))
+            self._verdict = state, self.test.verdict(over=bool(self.finished))
         return self._verdict[1]
 
-    @property
-    def pentanomial(self) -> tuple[int, ...]:
-        """What the verdict is on: pairs by the points of the new version, 0 to 2 in halves (bayes: see sequential)."""
-        return tuple(self._test.counts) if self._test else ()
-
     def ratings(self) -> Ratings | None:
-        """From the results that the latest batch was computed from; from all once it is finished.
+        """Return the ratings on which the latest batch is based; once the schedule is over, those by all results.
 
-        None while fewer than two versions can be rated.
+        None if fewer than two versions can be rated.
         """
         if not self.finished:
             return self._rated(self._tally, self._tallied)
@@ -215,7 +199,7 @@ class Schedule:
         heapq.heappush(self._waiting, pair.number)
 
     def _close(self, number: int) -> bool:
-        """Whether it was open."""
+        """Close the pair. Return False if it was not open."""
         pair = self._open.pop(number, None)
         self._given.discard(number)
         if pair is not None:
@@ -227,10 +211,12 @@ class Schedule:
             self._close(pair.number)
             self._withdrawn[pair.number] = pair
             self._lost.add(pair.first, pair.second)
-            if self._test and self._test.concerns(pair.first, pair.second):
-                self._test.offer(pair.number, None)
-            if self.tune and self.tune.concerns(pair.first, pair.second):
-                self.tune.lose(pair.number)
+            for learner in self._learners(pair):
+                learner.lose(pair.number)
+
+    def _learners(self, pair: Pair | PairResult) -> list[PoolTest | PoolTune]:
+        """Return the test and the tune that learn from this pair."""
+        return [learner for learner in (self.test, self.tune) if learner and learner.concerns(pair)]
 
     def _fold(self, last: int) -> None:
         """Count the results of the batches up to `last`."""
@@ -262,42 +248,47 @@ class Schedule:
             self._history[result.number] = result
 
     def _begin_test(self) -> None:
-        """For the two versions that are there now, from all that they played, unless it is under way."""
-        new, old = self._there(self._format.bots)
-        if new is None or old is None or (self._test and (self._test.new, self._test.old) == (new, old)):
+        """Begin the test with the two versions that are there now, from all that they played, unless it has begun."""
+        if self._format.kind not in TESTED or (both := self._there(self._format.bots)) is None:
             return
-        self._test = test = PoolTest(self._format, new, old)
-        theirs = {n: r for n, r in self._history.items() if test.concerns(r.first, r.second)}
-        waiting = {n for n, pair in self._open.items() if test.concerns(pair.first, pair.second)}
-        test.expect(sorted(theirs.keys() | waiting))
+        if self.test and (self.test.new, self.test.old) == both:
+            return
+        self.test = test = PoolTest(self._format, *both)
+        theirs, waiting = self._pairs_of(test)
+        test.expect(sorted([*(result.number for result in theirs), *waiting]))
         # Another batch was issued after the last but two: those did not stop it. Judging all again would be slow.
-        settled = self.batches - 2 if any(r.batch >= self.batches - 2 for r in theirs.values()) or waiting else 0
-        for number in sorted(theirs):
-            test.offer_result(theirs[number], theirs[number].batch >= settled)
+        judged = waiting or any(result.batch >= self.batches - 2 for result in theirs)
+        for result in theirs:
+            test.offer_result(result, result.batch >= (self.batches - 2 if judged else 0))
 
     def _begin_tune(self) -> None:
-        """For the two versions that are there now, from all that they played, unless it is under way."""
-        plus, minus = self._there((PLUS, MINUS))
-        if plus is None or minus is None or (self.tune and (self.tune.plus, self.tune.minus) == (plus, minus)):
+        """Begin the tune in the same way."""
+        if self._format.plan is None or (both := self._there((PLUS, MINUS))) is None:
             return
-        assert self._format.plan is not None, "a tune has a plan"
-        self.tune = tune = PoolTune(self._format.plan, f"{self._seed} {self._name}", plus, minus)
-        theirs = [result for result in self._history.values() if tune.concerns(result.first, result.second)]
+        if self.tune and (self.tune.plus, self.tune.minus) == both:
+            return
+        self.tune = tune = PoolTune(self._format.plan, f"{self._seed} {self._name}", *both)
+        theirs, waiting = self._pairs_of(tune)
         for result in theirs:
             tune.offer_result(result)
-        waiting = [n for n, pair in self._open.items() if tune.concerns(pair.first, pair.second)]
-        tune.add(sorted([*(result.number for result in theirs), *waiting]))
+        tune.expect(sorted([*(result.number for result in theirs), *waiting]))
 
-    def _there(self, names: Sequence[str]) -> tuple[int | None, int | None]:
-        """The ids of two bots that are there now."""
+    def _pairs_of(self, learner: PoolTest | PoolTune) -> tuple[list[PairResult], list[int]]:
+        """Return the results that a test or tune learns from, in order, and the numbers of its open pairs."""
+        theirs = [self._history[number] for number in sorted(self._history)]
+        waiting = [number for number, pair in self._open.items() if learner.concerns(pair)]
+        return [result for result in theirs if learner.concerns(result)], waiting
+
+    def _there(self, names: Sequence[str]) -> tuple[int, int] | None:
+        """Return the ids of two bots if both are there now."""
         there = {seat.name: seat.id for seat in self._seats if seat.id in self._present}
-        one, other = [there.get(name) for name in names] if len(names) == 2 else (None, None)
-        return one, other
+        found = [there[name] for name in names if name in there]
+        return (found[0], found[1]) if len(found) == 2 else None
 
     # --- the next batch -------------------------------------------------------------------------------------------
 
     def _next_batch(self) -> tuple[list[Pairing], str]:
-        """It, or why there is none."""
+        """Return the next pairs, or [] and the reason why there are none."""
         seats = [seat for seat in self._seats if seat.active or self._pardoned(seat)]
         ids = self._here = [seat.id for seat in seats]
         if len({seat.version for seat in seats}) < 2:
@@ -320,14 +311,14 @@ class Schedule:
         return cycles(self._format, seats, met, size), reason
 
     def _suspensions(self) -> str:
-        """Who would play if it were not suspended, why it is, and how it is readmitted; "" if nobody is."""
+        """Return who is suspended, why, and how to readmit them; "" if nobody is."""
         entered = [seat for seat in self._seats if seat.suspended and seat.entered]
         told = [f"; {seat.label} {_SUSPENDED} ({seat.suspended}): {_READMIT} {seat.label}" for seat in entered[:_NAMED]]
         more = f"; {len(entered) - _NAMED} others are suspended, too" if len(entered) > _NAMED else ""
         return "".join(told) + more
 
     def _tuned(self) -> tuple[list[Pairing], str]:
-        """Iterations, then the test of what they found."""
+        """Return pairs for iterations, and when these are played, for the test of the tuned values."""
         tune, plan = self.tune, self._format.plan
         assert plan is not None, "a tune has a plan"
         if tune is None or not {tune.plus, tune.minus} <= set(self._here):
@@ -343,8 +334,8 @@ class Schedule:
         return self._tested(0)
 
     def _tested(self, size: int) -> tuple[list[Pairing], str]:
-        """`size` 0: by the number of pairs so far."""
-        test = self._test
+        """Return pairs for the test; `size` 0 means as many as fit the number of pairs so far."""
+        test = self.test
         if test is None or not {test.new, test.old} <= set(self._here):
             return [], f"{' or '.join(self._format.bots)} {_NOT_THERE}"
         two = sorted((test.new, test.old))
@@ -354,9 +345,9 @@ class Schedule:
         return [Pairing(test.new, test.old)] * left, f"inconclusive after {counted(issued, 'pair')}"
 
     def _round(self, seats: Sequence[PoolEntry]) -> tuple[list[Pairing], str]:
-        """A round of a Swiss tournament is a batch. Byes are not stored: they are rounds without a pair.
+        """Return a round of a Swiss tournament. Byes are not stored: they are rounds without a pair.
 
-        Where pairs of a round were lost, the next batch pairs the bots that have not played in it, new versions in
+        If pairs of a round were lost, the next batch pairs the bots that have not played in it, new versions in
         place of the old ones. If no two of these may meet, the next round begins.
 
         A bye is as good as winning all games of a round. Who joined late missed rounds, too: no more of them count as
@@ -371,7 +362,7 @@ class Schedule:
         return self._paired(seats, self._rounds.began), _NO_OPPONENT
 
     def _paired(self, seats: Sequence[PoolEntry], rounds: int) -> list[Pairing]:
-        """The pairs of a Swiss round between these bots, after so many rounds."""
+        """Return the pairs of a Swiss round between these bots, after so many rounds."""
         ids, each = [seat.id for seat in seats], max(1, self._format.pairs)
         met, issued = self._met.table(ids)
         lost, lost_each = self._lost.table(ids)
@@ -387,7 +378,7 @@ class Schedule:
         return [Pairing(ids[one], ids[two]) for turn in turns for one, two in turn]
 
     def _pardoned(self, seat: PoolEntry) -> bool:
-        """Whether its suspension may not be known yet: it is the result of a batch that does not count yet."""
+        """Return whether a version is suspended by a batch that does not count yet: other runs may not know it."""
         return bool(seat.suspended) and seat.entered and seat.since > max(-1, self.batches - self._lag)
 
     def _draw(self, seats: Sequence[PoolEntry], size: int) -> list[Pairing]:
@@ -399,7 +390,7 @@ class Schedule:
         return draw_batch(field, size, self._format.share, random_for(self._seed, self._name, self.batches))
 
     def _rated(self, tally: ResultsTable, upto: int) -> Ratings | None:
-        """Those of before, if nothing was counted since."""
+        """Return ratings; those of the last call if nothing was counted since."""
         key = (upto, self._late, self._here)
         if self._ratings is None or self._key != key:
             start = self._ratings if len(self._seats) > _COLD else None
@@ -415,7 +406,7 @@ class Schedule:
 
 
 class PoolSchedule:
-    """The pairs of a pool that are to be played next."""
+    """The schedule of a pool with its store: it makes and stores batches, and knows how each version is started."""
 
     def __init__(self, ladder: Ladder, pool: Pool, row: int, store: Store) -> None:
         self.pool = pool
@@ -444,40 +435,32 @@ class PoolSchedule:
                 self._ready.append(pair)
         return min(pairs, len(self._ready))
 
-    def has(self, pair: Pair) -> bool:
-        """Return whether this pair is still to be played here."""
-        return self.schedule.is_open(pair)
-
     def take(self) -> Pair | None:
-        """Return the next of those that are ready."""
+        """Return the next pair that is ready, if there is one."""
         return self._ready.popleft() if self._ready else None
 
     def starts(self, pair: Pair) -> Mapping[int, BotSpec]:
-        """How the two versions of a pair come to the table, by their ids."""
+        """Return how the two versions of a pair are started, by their ids."""
         if self._tuned is None:
             return self._starts
         return {id: self._tuned.spec(self._starts[id].name, values) for id, values in self.values(pair).items()}
 
     def values(self, pair: Pair) -> Mapping[int, Values]:
-        """Of a tune: what the two versions play with."""
+        """Return the values that the two versions of a pair of a tune play with."""
         tune = self.schedule.tune
         assert tune is not None, "both are there when a pair is issued"
-        if tune.concerns(pair.first, pair.second):
+        if tune.concerns(pair):
             return {id: tune.values(id, pair.number) for id in (pair.first, pair.second)}
         of_role = {TUNED: tune.tuned, START: tune.plan.playable(tune.plan.start)}
         return {id: of_role[self._starts[id].name] for id in (pair.first, pair.second)}
 
     def words(self, pair: Pair, who: str | int | None) -> str:
-        """Of a tune: with what values the bot of this name or id played, or both if it is neither."""
+        """Return the values of the bot of this name or id in a pair of a tune, or of both bots if it is neither."""
         tune = self.schedule.tune
         values = self.values(pair) if tune else {}
         at_fault = [id for id in values if who in (id, self._starts[id].name)]
         sets = [tune.plan.words(values[id]) for id in at_fault or values] if tune else []
         return " and ".join(" ".join(f"{name}={value}" for name, value in one.items()) for one in sets)
-
-    def fix(self, result: PairResult) -> None:
-        """The store has it."""
-        self.schedule.fix(result)
 
     def _make_batch(self) -> bool:
         number = self.schedule.batches
@@ -490,6 +473,6 @@ class PoolSchedule:
 
 
 def _starts(ladder: Ladder, pool: Pool, seats: Sequence[PoolEntry]) -> dict[int, BotSpec]:
-    """How the versions that are entered now come to the table, by their ids."""
+    """Return how the versions that are entered now are started, by their ids."""
     entered = {(bot.name, bot.version): bot.start for bot in ladder.entered(pool)}
     return {seat.id: entered[seat.name, seat.version] for seat in seats if (seat.name, seat.version) in entered}

@@ -1,8 +1,9 @@
-"""Decodes the tables of TOML files by msgspec structs. Every error is one line: file, key, what is wrong, remedy."""
+"""Decode the tables of TOML files into msgspec structs. Every error is one line: file, key, problem, remedy."""
 
+import contextlib
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -41,13 +42,19 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def key(help: str, default: str = "", formats: Iterable[str] = ()) -> Meta:
-    """What the reference says of a key: `default` in words, where the value would not do; () of formats: all."""
+    """Describe a key for the reference page.
+
+    Args:
+        help: What the key means.
+        default: The default in words, if its value would not tell the reader enough.
+        formats: The formats of a ladder that know the key; empty for all.
+    """
     return Meta(description=help, extra={"default": default, "formats": tuple(formats)})
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a table, for the decoder and the reference. `default` is as the reference shows it."""
+    """A key of a table, for the decoder and for the reference page, which shows `domain` and `default` as they are."""
 
     name: str
     type: Any
@@ -59,7 +66,7 @@ class Key:
 
 
 def keys_of(table: type[msgspec.Struct]) -> dict[str, Key]:
-    """The keys of a table by name: those that are needed, then the others, in its order."""
+    """Return the keys of a table by name: first the required ones, then the others, each in the order of the table."""
     keys = {}
     for field in sorted(msgspec.structs.fields(table), key=lambda field: not field.required):
         info = inspect.type_info(field.type)
@@ -82,7 +89,7 @@ def _as_toml(value: object) -> str:
 
 
 def _domain(type_: inspect.Type) -> str:
-    """What may be written, in words."""
+    """Return in words which values a type allows."""
     match type_:
         case inspect.Metadata(extra_json_schema={"title": str(title)}):
             return title
@@ -120,14 +127,27 @@ class ConfigError(Problem, ValueError):
         super().__init__(escape_unprintable(text))
 
 
+@contextlib.contextmanager
+def blamed_on(file: str, key: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise these errors of the block as a ConfigError that names the key."""
+    try:
+        yield
+    except errors as error:
+        raise ConfigError(file, key, str(error)) from None
+
+
 class NoToml(ConfigError):
-    """A file whose text is no TOML, as while it is being edited."""
+    """A file that is not valid TOML, for example because somebody is editing it."""
 
     code = "not-toml"
 
 
 def decode(file: str, at: str, values: dict[str, Any], table: type[T]) -> T:
-    """The table called `at` ("" for the top of the file), checked. Raises ConfigError."""
+    """Return the table called `at` as a struct; "" is the top of the file.
+
+    Raises:
+        ConfigError: A key is unknown, missing or has an invalid value.
+    """
     try:
         return msgspec.convert(values, table)
     except msgspec.ValidationError as error:
@@ -144,7 +164,7 @@ def decode(file: str, at: str, values: dict[str, Any], table: type[T]) -> T:
 
 
 def _check(file: str, at: str, value: object, type_: Any) -> None:
-    """Raise a ConfigError that names the key, or the entry of a table, if the value is not of this type."""
+    """Raise a ConfigError that names the key, or the entry of a table, whose value does not have this type."""
     if _is(value, type_):
         return
     bare = get_args(type_)[0] if get_origin(type_) is Annotated else type_
@@ -178,19 +198,19 @@ def _unknown(at: str, name: str, value: object, known: list[str]) -> str:
 
 
 def dotted(path: str, name: str) -> str:
-    """`path.name` as it would be written in the file."""
+    """Return `path.name` as it would be written in the file."""
     name = name if _BARE.fullmatch(name) else '"' + name[:_SHOWN].replace('"', '\\"') + '"'
     return f"{path}.{name}" if path else name
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """`: did you mean …?`, or "" if nothing is near."""
+    """Return `: did you mean …?`, or "" if no known word is similar."""
     close = get_close_matches(word, known, 1, 0.7)
     return f": did you mean {close[0]}?" if close else ""
 
 
 def shown(value: object) -> str:
-    """A value, short and on one line, as it would stand in the file."""
+    """Return a value as it would be written in the file, shortened to fit on one line."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict | list):
@@ -205,7 +225,15 @@ def shown(value: object) -> str:
 
 
 def read_toml(path: Path, advice: str = _ADVICE) -> dict[str, Any]:
-    """The whole file; `advice` is shown when there is none. Raises ConfigError."""
+    """Return the content of a file.
+
+    Args:
+        path: The file.
+        advice: What to tell the user if the file does not exist.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not TOML.
+    """
     file, data = str(path), None
     try:
         if path.is_file():

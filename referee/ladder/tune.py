@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from ggp.referee.ladder.store.model import GAMES, Entrant, PairResult
+from ggp.referee.ladder.store.model import GAMES, Entrant, Pair, PairResult
 from ggp.referee.ladder.toml_file import ConfigError, Table, decode, dotted, key, nearest, shown
 from ggp.referee.match.bot_spec import BotSpec, LaunchError, Snapshot
 from ggp.referee.match.outcome import BY_PLAY, Termination
@@ -149,18 +149,18 @@ class TunedBots:
 
 
 class PoolTune(Tuning):
-    """Of the versions `plus` and `minus`, by their ids in the store."""
+    """A tune that is played by the versions `plus` and `minus`, which are ids in the store."""
 
     def __init__(self, plan: TunePlan, seed: str, plus: int, minus: int) -> None:
         super().__init__(plan, seed)
         self.plus, self.minus = plus, minus
 
-    def concerns(self, first: int, second: int) -> bool:
-        """Whether a pair of these is an iteration."""
-        return {first, second} == {self.plus, self.minus}
+    def concerns(self, pair: Pair | PairResult) -> bool:
+        """Return whether this pair is an iteration."""
+        return {pair.first, pair.second} == {self.plus, self.minus}
 
     def offer_result(self, result: PairResult) -> None:
-        """As `offer`. A forfeit is a loss; a pair with a void game says nothing; a lost pair is replaced by another."""
+        """Offer a stored pair. A forfeit is a loss, a pair with a void game moves nothing, a lost pair is replaced."""
         if result.lost:
             self.lose(result.number)
             return
@@ -168,9 +168,11 @@ class PoolTune(Tuning):
         self.offer(result.number, None if points is None else 2 * points - 2)
 
     def values(self, version: int, number: int) -> Values:
-        """What a version plays with in that pair."""
+        """Return the values that a version plays with in this pair."""
         probe = self.probe_of(number)
         return probe.plus if version == self.plus else probe.minus
+
+    expect = Tuning.add
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,6 @@ class Disturbance:
 
     workers: int = 1
     kill: float = 0.0  # probability of a step
-    rollback: float = 0.0
     seed: int = 0
     keen: float = 0.5  # how readily workers take pairs rather than end them
 
@@ -197,9 +196,6 @@ def run(
         draw = chance.random()
         if draw < how.kill:
             schedule, flying = store.schedule(), []
-        elif draw < how.kill + how.rollback:
-            schedule.rollback()
-            flying = []
         if len(store.pairs) < pairs and (batch := schedule.due()) is not None:
             assert batch, "a batch that is due is never empty"
             assert schedule.due() == batch, "what is due stays due"

@@ -170,7 +170,7 @@ def test_a_disturbed_tournament_is_the_undisturbed_one(workers: int, kill: float
     calm, disturbed = (
         ScheduleStore(format, seats_of(bots), TrueStrengths(strengths(bots, 3), void=0.1)) for _ in range(2)
     )
-    one, other = run(calm, 1000), run(disturbed, 1000, Disturbance(workers, kill, kill / 4, seed))
+    one, other = run(calm, 1000), run(disturbed, 1000, Disturbance(workers, kill, seed))
     assert calm.played() == disturbed.played() and calm.results == disturbed.results
     assert one.finished == other.finished == "all 5 rounds are played"
 

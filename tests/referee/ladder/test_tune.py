@@ -131,7 +131,7 @@ class TunedStrengths(TrueStrengths):
     def play(self, pair: Pair) -> PairResult:
         tune = self.store.schedule_now.tune
         assert tune is not None
-        if tune.concerns(pair.first, pair.second):
+        if tune.concerns(pair):
             values = tune.values(pair.first, pair.number), tune.values(pair.second, pair.number)
         else:
             values = tune.tuned, tune.plan.start
@@ -177,7 +177,7 @@ def test_a_tune_comes_near_the_optimum_and_the_test_says_so() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_kills_and_orders_change_no_pair_and_no_value(seed: int) -> None:
     quiet = played()
-    store = played(Disturbance(workers=6, kill=0.02, rollback=0.02, seed=seed))
+    store = played(Disturbance(workers=6, kill=0.02, seed=seed))
     assert store.results.keys() >= {n for n in quiet.results if n < 200}
     assert all(store.results[n].points == quiet.results[n].points for n in range(200))
     assert isinstance(store.bots, TunedStrengths) and isinstance(quiet.bots, TunedStrengths)
