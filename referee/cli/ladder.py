@@ -6,7 +6,7 @@ from ggp.referee.command_line import BAD_USAGE
 GROUP = "ggp.ladder"
 SUBCOMMANDS = {
     "init": "write a commented ladder.toml that runs as it is",
-    "run": "play; killed at any instant, the same command goes on",
+    "run": "play; killed at any instant, the same command resumes",
     "standings": "ratings with error bars",
     "crosstable": "all against all",
     "games": "games, the newest first, or one by its key",

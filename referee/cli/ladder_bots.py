@@ -1,15 +1,12 @@
 """`ggp ladder bot NAME` and `ggp ladder pair A B`: print a bot in detail, and all matches between two bots."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from ggp.protocol.printed import counted, json_text
 from ggp.referee.cli.ladder_games import add_game, game_sheet
-from ggp.referee.cli.ladder_standings import say_pools, show_each
-from ggp.referee.command_line import HELP
-from ggp.referee.ladder import source
+from ggp.referee.cli.ladder_view import json_option, pool_option, run_view, say_pools, show_each, view
 from ggp.referee.ladder.bot_and_pair import (
     BotDetails,
     Duel,
@@ -21,29 +18,24 @@ from ggp.referee.ladder.bot_and_pair import (
     read_duel,
 )
 from ggp.referee.ladder.queries import PoolSummary, format_of, state_of
-from ggp.referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder, split
+from ggp.referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder
 from ggp.referee.ladder.standings import BotScore, title_of
 from ggp.referee.ratings.scale import MEANS, effect_lines, half
 from ggp.referee.ratings.sprt import MODELS, Hypotheses, Model, SprtError, effect
 from ggp.referee.terminal import TextTable, escape_unprintable, say, show
 
-if TYPE_CHECKING:
-    pass
-
 _SPARE = (("made from",), ("score",), ("games",))  # of the versions, where there is little room
 
 
-@click.command("bot", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("NAME [LADDER]")
-@source.pool_option
+@view("bot", "NAME [LADDER]", 1, 1)
+@pool_option
 @click.option("--games", type=click.IntRange(1), default=100_000, show_default=True, help="Newest games to look at.")
-@source.json_option
-def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bool) -> int:
+@json_option
+def bot(ladder: str, name: str, pool_name: str | None, games: int, as_object: bool) -> int:
     """Show a bot: versions, ratings, opponents, terminations, faults, use of time. NAME@VERSION: an earlier version.
 
     Ratings, seats and opponents are of all games; the rest is of the newest.
     """
-    ladder, (name,) = split(words, 1, 1)
     with open_ladder(ladder) as store:
         pools = [PoolSummary(store, pool) for pool in chosen_pools(store.pools(), pool_name)]
         check_bots([seat for pool in pools for seat in pool.standings.seats], name)
@@ -58,7 +50,7 @@ def bot(words: tuple[str, ...], pool_name: str | None, games: int, as_object: bo
     return 0
 
 
-run_bot = partial(source.run_view, bot)  # argv -> the exit status
+run_bot = partial(run_view, bot)  # argv -> exit status
 
 
 def _show_versions(pools: list[PoolSummary], name: str) -> None:
@@ -120,17 +112,18 @@ def _score(score: BotScore) -> str:
     return f"{score.points:g}/{score.games} (+{score.wins} ={score.ties} -{score.losses}){share}"
 
 
-@click.command("pair", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("A B [LADDER]")
-@source.pool_option
+@view("pair", "A B [LADDER]", 2, 2)
+@pool_option
 @click.option("--elo0", type=float, help="H0: A is this much better than B.")
 @click.option("--elo1", type=float, help="H1: A is this much better than B.")
 @click.option("--model", type=click.Choice(MODELS), help="What Elo means in these.  [default: normalized]")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of H1 where H0 is true.")
 @click.option("--beta", type=float, default=0.05, show_default=True, help="Risk of H0 where H1 is true.")
-@source.json_option
+@json_option
 def pair(
-    words: tuple[str, ...],
+    ladder: str,
+    one: str,
+    other: str,
     pool_name: str | None,
     elo0: float | None,
     elo1: float | None,
@@ -145,7 +138,6 @@ def pair(
     and --elo1. The latter is of a test of fixed length: to stop by it let the ladder's format `test` do it.
     """
     hypotheses = _hypotheses(elo0, elo1, model, alpha, beta)
-    ladder, (one, other) = split(words, 2, 2)
     tested = hypotheses or format_of(ladder)
     with open_ladder(ladder) as store:
         pools = chosen_pools(store.pools(), pool_name)
@@ -160,13 +152,13 @@ def pair(
     return 0
 
 
-run_pair = partial(source.run_view, pair)
+run_pair = partial(run_view, pair)
 
 
 def _hypotheses(
     elo0: float | None, elo1: float | None, model: Model | None, alpha: float, beta: float
 ) -> Hypotheses | None:
-    """Those that were named."""
+    """Return the hypotheses that the options name, if any."""
     try:
         if elo0 is None and elo1 is None:
             if model is not None:

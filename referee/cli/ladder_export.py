@@ -1,26 +1,20 @@
-"""`ggp ladder export [LADDER]`: writes the matches of a ladder as records, results, SGF or scripts."""
+"""`ggp ladder export [LADDER]`: write the matches of a ladder as records, results, SGF or scripts."""
 
 from dataclasses import replace
 
 import click
 
 from ggp.referee.cli.ladder_games import filter_options
-from ggp.referee.command_line import HELP, opened
-from ggp.referee.ladder import source
+from ggp.referee.cli.ladder_view import TROUBLE, run_view, view
+from ggp.referee.command_line import opened
 from ggp.referee.ladder.export import exported
 from ggp.referee.ladder.queries import GameFilter, read_game
-from ggp.referee.ladder.source import Trouble, ViewError, open_ladder, split, the_pool
+from ggp.referee.ladder.source import Trouble, ViewError, open_ladder, the_pool
 from ggp.referee.match.record_forms import as_form
 from ggp.referee.terminal import on_terminal, progress_bar
 
 
-def main(argv: list[str]) -> int:
-    """The exit status."""
-    return source.run_view(export, argv)
-
-
-@click.command("export", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[LADDER]")
+@view("export", "[LADDER]")
 @click.option(
     "--format",
     "form",
@@ -35,7 +29,7 @@ def main(argv: list[str]) -> int:
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def export(
-    words: tuple[str, ...],
+    ladder: str,
     form: str,
     wanted: GameFilter,
     key: str | None,
@@ -47,7 +41,6 @@ def export(
 
     Void matches are left out of csv, which has results alone; a forfeit is there as a win or a loss.
     """
-    ladder, _ = split(words, 0, 0)
     if key is not None and (wanted.any is False or played or form == "csv"):
         raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")
     with open_ladder(ladder) as store:
@@ -69,4 +62,9 @@ def export(
             file.flush()
     for reason in damaged:
         click.echo(f"ggp ladder export: {reason}", err=True)
-    return source.TROUBLE if damaged else 0
+    return TROUBLE if damaged else 0
+
+
+def main(argv: list[str]) -> int:
+    """Run the command. Return its exit status."""
+    return run_view(export, argv)

@@ -10,8 +10,7 @@ import msgspec
 
 from ggp.protocol.printed import json_text, without_password
 from ggp.protocol.records import Record
-from ggp.referee.command_line import HELP
-from ggp.referee.ladder import source
+from ggp.referee.cli.ladder_view import json_option, pool_option, run_view, view
 from ggp.referee.ladder.queries import (
     GameFilter,
     diagnostics,
@@ -23,7 +22,7 @@ from ggp.referee.ladder.queries import (
     used,
     when,
 )
-from ggp.referee.ladder.source import open_ladder, split
+from ggp.referee.ladder.source import open_ladder
 from ggp.referee.ladder.standings import plain
 from ggp.referee.ladder.store.model import PAIR_POINTS, RESULTS, GameRow
 from ggp.referee.match.outcome import Termination
@@ -35,16 +34,17 @@ if TYPE_CHECKING:
 
 
 def filter_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The options that choose matches; the command gets them as `wanted`, a GameFilter."""
+    """Add the options that choose matches; the command gets them as `wanted`, a GameFilter."""
 
     @wraps(command)
-    def filtered(**words: Any) -> int:
-        since, until = since_when("--since", words.pop("since")), since_when("--until", words.pop("until"))
-        pool = words.pop("pool_name")
-        bot, against, termination = (words.pop(name) for name in ("bot", "against", "termination"))
-        seat, result = words.pop("seat") or 0, words.pop("result") or ""
-        points = None if (given := words.pop("points")) is None else float(given)
-        return command(**words, wanted=GameFilter(pool, bot, against, termination, seat, result, since, until, points))
+    def filtered(*words: str, **given: Any) -> int:
+        chosen = {name: given.pop(name) for name in ("bot", "against", "termination")}
+        chosen["pool"] = given.pop("pool_name")
+        for name in ("since", "until"):
+            chosen[name] = since_when(f"--{name}", given.pop(name))
+        points = None if (text := given.pop("points")) is None else float(text)
+        seat, result = given.pop("seat") or 0, given.pop("result") or ""
+        return command(*words, **given, wanted=GameFilter(**chosen, seat=seat, result=result, points=points))
 
     for option in (
         click.option("--until", metavar="WHEN", help="Before then."),
@@ -55,25 +55,23 @@ def filter_options(command: Callable[..., int]) -> Callable[..., int]:
         click.option("--seat", type=click.IntRange(1, 2), help="And the bot had this seat."),
         click.option("--against", metavar="NAME", help="And of this one."),
         click.option("--bot", metavar="NAME", help="Only matches of this bot, or NAME@VERSION."),
-        source.pool_option,
+        pool_option,
     ):
         filtered = option(filtered)
     return filtered
 
 
-@click.command("games", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[KEY] [LADDER]")
+@view("games", "[KEY] [LADDER]", 0, 1)
 @filter_options
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Most to show; 0: all.")
-@source.json_option
-def games(words: tuple[str, ...], wanted: GameFilter, limit: int, as_object: bool) -> int:
+@json_option
+def games(ladder: str, key: str | None = None, *, wanted: GameFilter, limit: int, as_object: bool) -> int:
     """List the matches of a ladder, newest first, void ones included; KEY shows all that is known of one."""
-    ladder, keys = split(words, 0, 1)
-    if keys and not wanted.any:
+    if key is not None and not wanted.any:
         raise click.UsageError("a KEY is one match: leave out what chooses among many")
     with open_ladder(ladder) as store:
-        if keys:
-            return show_game(store, keys[0], ladder, as_object)
+        if key is not None:
+            return show_game(store, key, ladder, as_object)
         found = islice(matching(store, wanted), limit or None)
         if as_object:
             _print_games(found)
@@ -82,11 +80,11 @@ def games(words: tuple[str, ...], wanted: GameFilter, limit: int, as_object: boo
     return 0
 
 
-run_games = partial(source.run_view, games)
+run_games = partial(run_view, games)  # argv -> exit status
 
 
 def _print_games(found: Iterator[GameRow]) -> None:
-    """A row at a time: there may be many."""
+    """Print a row at a time, because there may be many."""
     between = '{"games": ['
     for row in found:
         say(between + json_text(plain(row)))
@@ -112,14 +110,14 @@ def _print_sheet(found: Iterator[GameRow], limit: int) -> None:
 
 
 def game_sheet() -> TextTable:
-    """For add_game."""
+    """Return an empty table for add_game."""
     heads = ("key", "ended (UTC)", "pool", "seat 1", "seat 2", "result", "winner", "plies", "termination", "detail")
     spare = tuple((head,) for head in ("plies", "result", "ended (UTC)", "pool", "detail"))
     return TextTable(heads, frozenset(heads) - {"plies"}, spare=spare)
 
 
 def add_game(sheet: TextTable, row: GameRow) -> None:
-    """One line of a game_sheet."""
+    """Add a match to a game_sheet."""
     winner = (row.first, row.second)[row.winner - 1] if row.winner else ""
     detail = f"{row.culprit}: {row.detail}" if row.culprit and row.detail else row.culprit or row.detail
     result = row.result or "void"
@@ -132,13 +130,11 @@ def add_game(sheet: TextTable, row: GameRow) -> None:
 # -- `ggp ladder events`: who joined, left, was suspended, and other events, newest last.
 
 
-@click.command("events", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[LADDER]")
+@view("events", "[LADDER]")
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Most to show.")
-@source.json_option
-def events(words: tuple[str, ...], limit: int, as_object: bool) -> int:
+@json_option
+def events(ladder: str, limit: int, as_object: bool) -> int:
     """Show what happened: bots that joined, left or were suspended, verdicts of tests."""
-    ladder, _ = split(words, 0, 0)
     with open_ladder(ladder) as store:
         found = sorted(store.events(limit), key=lambda event: event.at)
     if as_object:
@@ -154,14 +150,14 @@ def events(words: tuple[str, ...], limit: int, as_object: bool) -> int:
     return 0
 
 
-run_events = partial(source.run_view, events)
+run_events = partial(run_view, events)
 
 
 # -- One match of a ladder: its facts, the traces of a fault, and the commands that continue from there.
 
 
 def show_game(store: "Store", key: str, ladder: str, as_object: bool) -> int:
-    """The exit status. ViewError if there is no such match."""
+    """Show a match and return the exit status. Raise ViewError for an unknown key."""
     record = read_game(store, key)
     if as_object:
         say(json_text(game_json(record)))

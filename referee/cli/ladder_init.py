@@ -231,7 +231,7 @@ def _next_steps(file: str, ladder: Ladder) -> str:
         return "\n".join(
             [
                 f"{file}: a tune of {ladder.template.name} on {ladder.pools[0].setting.game}. Worth trying next:",
-                f"  ggp tune {file}          (Ctrl-C at any time: the same command goes on)",
+                f"  ggp tune {file}          (Ctrl-C at any time: the same command resumes)",
                 f"  ggp tune {file} --show   (how it stands, also while it runs)",
                 f"  and look into {file}: it says what else can be in it",
             ]
@@ -240,7 +240,7 @@ def _next_steps(file: str, ladder: Ladder) -> str:
     return "\n".join(
         [
             f"{file}: {bots} on {ladder.pools[0].setting.game}. Worth trying next:",
-            f"  ggp ladder run {file}         (Ctrl-C at any time: the same command goes on)",
+            f"  ggp ladder run {file}         (Ctrl-C at any time: the same command resumes)",
             f"  ggp ladder standings {file}   (also while it runs)",
             f"  and look into {file}: it says what else can be in it",
         ]

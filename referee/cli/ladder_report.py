@@ -3,42 +3,34 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ggp.referee.command_line import HELP
-from ggp.referee.ladder import source
-from ggp.referee.ladder.source import open_ladder, split
+from ggp.referee.cli.ladder_view import TROUBLE, pool_option, run_view, view
+from ggp.referee.ladder.source import open_ladder
 from ggp.referee.server.web.report import INDEX, Bar, write_report
 from ggp.referee.terminal import can_redraw, escape_unprintable, rich_console
 
-if TYPE_CHECKING:
-    pass
-
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command. Return its exit status."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small products; more threads only wait for one another
     try:
-        return source.run_view(report, argv)
+        return run_view(report, argv)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
         click.echo(f"ggp ladder report: cannot write {error.filename or 'it'}: {error.strerror}", err=True)
-        return source.TROUBLE
+        return TROUBLE
 
 
-@click.command("report", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[LADDER]")
+@view("report", "[LADDER]")
 @click.option("-o", "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to.")
-@source.pool_option
+@pool_option
 @click.option("--matches", type=click.IntRange(0), default=0, help="A page for each of the newest N of each pool.")
 @click.option("--engine", metavar="COMMAND|URL", help="Which engine draws them, as of ggp web.")
 @click.option("--quiet", is_flag=True, help="Say nothing.")
-def report(
-    words: tuple[str, ...], output: Path, pool_name: str | None, matches: int, engine: str | None, quiet: bool
-) -> int:
+def report(ladder: str, output: Path, pool_name: str | None, matches: int, engine: str | None, quiet: bool) -> int:
     """Write a static site of the ladder into DIR: standings, plots, crosstable, a page for each bot.
 
     With --matches also pages of matches, which step through all positions without a server.
@@ -46,7 +38,6 @@ def report(
     DIR is a new or empty folder, or that of an earlier report, which is written again. The pages need no server and
     nothing from elsewhere: open DIR/index.html.
     """
-    ladder, _ = split(words, 0, 0)
     with open_ladder(ladder) as store:
         number = write_report(store, ladder, output, pool_name, _bar(quiet), matches, engine)
     if not quiet:
@@ -55,7 +46,7 @@ def report(
 
 
 def _bar(quiet: bool) -> "Bar":
-    """Goes through names, with a bar on a terminal."""
+    """Return what iterates over names, with a bar on a terminal."""
     if quiet or not can_redraw(sys.stderr):
         return lambda names, what: names
     from rich.progress import track

@@ -3,15 +3,12 @@
 import csv
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ggp.protocol.printed import counted, json_text
-from ggp.referee.command_line import HELP
-from ggp.referee.ladder import source
+from ggp.protocol.printed import counted
+from ggp.referee.cli.ladder_view import json_option, pool_option, run_view, say_pools, show_each, view
 from ggp.referee.ladder.queries import (
     COLUMNS,
     Crosstable,
@@ -19,13 +16,12 @@ from ggp.referee.ladder.queries import (
     crosstable_lines,
     read_crosstable,
 )
-from ggp.referee.ladder.source import chosen_pools, open_ladder, split
+from ggp.referee.ladder.source import chosen_pools, open_ladder
 from ggp.referee.ladder.standings import (
     TIES,
     RankedPlace,
     Standings,
     misfits_badly,
-    pools_json,
     read_standings,
     standings_json,
     title_of,
@@ -34,23 +30,15 @@ from ggp.referee.ladder.store.model import PoolEntry, StoredFit
 from ggp.referee.ratings.scale import half, too_few_line
 from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, width, wrapped
 
-if TYPE_CHECKING:
-    pass
-
-
-NO_POOL = "the ladder has no pool yet: ggp ladder run begins it"
 _SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
-T = TypeVar("T")
 
 
-@click.command("standings", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[LADDER]")
-@source.pool_option
+@view("standings", "[LADDER]")
+@pool_option
 @click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
-@source.json_option
-def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_object: bool) -> int:
+@json_option
+def standings(ladder: str, pool_name: str | None, everyone: bool, as_object: bool) -> int:
     """Show the ratings of a ladder: Elo with 95 % error bars, games, the difference to the next one."""
-    ladder, _ = split(words, 0, 0)
     with open_ladder(ladder) as store:
         found = [read_standings(store, pool, everyone) for pool in chosen_pools(store.pools(), pool_name)]
         runs = store.running()
@@ -63,20 +51,7 @@ def standings(words: tuple[str, ...], pool_name: str | None, everyone: bool, as_
     return 0
 
 
-run_standings = partial(source.run_view, standings)  # argv -> the exit status
-
-
-def say_pools(objects: dict[str, dict[str, Any]]) -> None:
-    say(json_text(pools_json(objects)))
-
-
-def show_each(found: Sequence[T], show_one: Callable[[T], None]) -> None:
-    """One below the other, an empty line between."""
-    for number, one in enumerate(found):
-        say(*[""] * bool(number))
-        show_one(one)
-    if not found:
-        say(NO_POOL)
+run_standings = partial(run_view, standings)  # argv -> exit status
 
 
 def show_standings(found: Standings) -> None:
@@ -112,7 +87,7 @@ def _next(place: RankedPlace) -> tuple[str, str, str]:
 
 
 def _remarks(found: Standings, fit: StoredFit) -> list[str]:
-    """The meaning of the numbers, and a misfit of the model."""
+    """Return lines on what the numbers mean, and where the model misfits."""
     labels = found.labels
     seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
     model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
@@ -131,20 +106,16 @@ def _remarks(found: Standings, fit: StoredFit) -> list[str]:
     return remarks
 
 
-@click.command("crosstable", epilog=source.EPILOGUE, context_settings=HELP)
-@source.words("[LADDER]")
-@source.pool_option
+@view("crosstable", "[LADDER]")
+@pool_option
 @click.option("--seats", is_flag=True, help="By who sat first: the row's bot had seat 1.")
 @click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
 @click.option("--csv", "as_csv", is_flag=True, help="A line for each pair, as CSV.")
-@source.json_option
-def crosstable(
-    words: tuple[str, ...], pool_name: str | None, seats: bool, everyone: bool, as_csv: bool, as_object: bool
-) -> int:
+@json_option
+def crosstable(ladder: str, pool_name: str | None, seats: bool, everyone: bool, as_csv: bool, as_object: bool) -> int:
     """Show the score of every bot against every other: points, and wins, ties and losses."""
     if as_csv and as_object:
         raise click.UsageError("choose either --csv or --json")
-    ladder, _ = split(words, 0, 0)
     with open_ladder(ladder) as store:
         pools = chosen_pools(store.pools(), pool_name)
         tables = [read_crosstable(store, pool, seats, everyone) for pool in pools]
@@ -159,11 +130,11 @@ def crosstable(
     return 0
 
 
-run_crosstable = partial(source.run_view, crosstable)
+run_crosstable = partial(run_view, crosstable)
 
 
 def _show_crosstable(table: Crosstable) -> None:
-    """One column a bot, named by its rank; on a terminal as many as there is room for."""
+    """Print a column for each bot, named by its rank; on a terminal only as many as fit."""
     if not table.cells:
         say(escape_unprintable(title_of(table.pool)), "no game was finished yet")
         return

@@ -1,4 +1,4 @@
-"""`ggp referee [LADDER.toml]` and `ggp ladder run`: reads the command line and runs the referee."""
+"""`ggp referee [LADDER.toml]` and `ggp ladder run`: play a ladder, and what other commands that play one share."""
 
 import contextlib
 import os
@@ -56,21 +56,22 @@ again; with se=ELO they are finished first.
 The exit status is 0 when the games were played or nothing is left to play; 1 if
 the store or the workers failed; 2 for an invalid command line or file;
 130 after Ctrl-C, 143 after SIGTERM. What was finished is kept whatever happens,
-and the same command goes on.
+and the same command resumes.
 """
 
 
 def main(argv: list[str]) -> int:
-    """`ggp referee`: the exit status."""
-    return _run_command(referee, NAME, argv)
+    """Run `ggp referee`. Return its exit status."""
+    return run_player(referee, NAME, argv)
 
 
 def run_ladder(argv: list[str]) -> int:
-    """`ggp ladder run`: the exit status."""
-    return _run_command(run, RUN_NAME, argv)
+    """Run `ggp ladder run`. Return its exit status."""
+    return run_player(run, RUN_NAME, argv)
 
 
-def _run_command(command: click.Command, name: str, argv: list[str]) -> int:
+def run_player(command: click.Command, name: str, argv: list[str]) -> int:
+    """Run a command that plays a ladder. Return its exit status."""
     # A refit is many small products: with matches on every core, more threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return run_command(command, name, argv, (StoreError, WorkersLost))
@@ -134,7 +135,7 @@ def referee(file: Path | None, bind: str, limits: StopConditions, workers: Worke
     screen = contextlib.nullcontext(lambda progress: None)  # clients ask for the progress
     progress = play_ladder(NAME, file, limits, workers, screen, controlled(NAME, addresses))
     if progress.failed:
-        click.echo(f"{NAME}: {progress.failed}; the same command goes on from what is stored", err=True)
+        click.echo(f"{NAME}: {progress.failed}; the same command resumes from what is stored", err=True)
     return exit_status(progress.stopped, progress.unsuccessful)
 
 
@@ -187,7 +188,7 @@ def run(
     as_object: bool,
     quiet: bool,
 ) -> int:
-    """Play the ladder that LADDER.toml describes, and go on where it was stopped, however that was."""
+    """Play the ladder that LADDER.toml describes. Stop or kill it at any time; the same command resumes it."""
     workers = workers._replace(stderr=make_folder("--log-stderr", log_stderr))
     screen = run_screen(quiet or as_object, limits)
     progress = play_ladder(RUN_NAME, file, limits, workers, screen, _control(control))
@@ -228,22 +229,37 @@ def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:
         click.echo(
             f"\nNext: ggp ladder standings {file}, ggp ladder crosstable {file}, ggp ladder report {file} -o site"
         )
+    say_end(RUN_NAME, progress)
+
+
+def say_end(name: str, progress: Progress) -> None:
+    """Say on stderr why a run has ended, as the command `name`."""
     if progress.finished:
-        click.echo(f"ggp ladder run: over: {escape_unprintable(progress.finished)}", err=True)
+        click.echo(f"{name}: over: {escape_unprintable(progress.finished)}", err=True)
     if progress.failed:
-        click.echo(f"ggp ladder run: {progress.failed}; the same command goes on from what is stored", err=True)
+        click.echo(f"{name}: {progress.failed}; the same command resumes from what is stored", err=True)
     if progress.stopped:
-        click.echo("ggp ladder run: stopped; the same command goes on", err=True)
+        click.echo(f"{name}: stopped; the same command resumes", err=True)
+
+
+def run_json(progress: Progress) -> dict[str, Any]:
+    """Return what the JSON objects of all runs hold: games, faults, messages, and why the run ended."""
+    return {
+        "games": progress.games,
+        "seconds": round(progress.seconds, 3),
+        "faults": [{"who": who, "what": what, "games": n} for (who, what), n in sorted(progress.faults.items())],
+        "messages": progress.messages,
+        "finished": progress.finished,
+        "interrupted": progress.stopped,
+        "failed": progress.failed,
+    }
 
 
 def _as_json(progress: Progress) -> dict[str, Any]:
-    """Games that are stored and of this run, standings by pool (Elo), how the games ended, why the run did."""
     return {
         "ladder": progress.ladder,
         "stored": progress.stored,
-        "games": progress.games,
         "plies": progress.plies,
-        "seconds": round(progress.seconds, 3),
         "pools": {
             pool: [
                 {
@@ -259,10 +275,6 @@ def _as_json(progress: Progress) -> dict[str, Any]:
         },
         "zero": progress.zeros,
         "terminations": dict(progress.terminations),
-        "faults": [{"who": who, "what": what, "games": n} for (who, what), n in sorted(progress.faults.items())],
         "verdicts": progress.verdicts,
-        "messages": progress.messages,
-        "finished": progress.finished,
-        "interrupted": progress.stopped,
-        "failed": progress.failed,
+        **run_json(progress),
     }

@@ -1,6 +1,5 @@
-"""`ggp tune TUNE.toml`: plays a tune as a ladder is played, and shows the values that it found."""
+"""`ggp tune TUNE.toml`: play a tune as a ladder is played, and show the values that it found."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ import click
 
 from ggp.protocol.printed import json_text
 from ggp.protocol.safe_files import replace_file
-from ggp.referee.cli.referee import exit_status, run_options, run_screen
-from ggp.referee.command_line import HELP, run_command
+from ggp.referee.cli.referee import exit_status, run_json, run_options, run_player, run_screen, say_end
+from ggp.referee.command_line import HELP
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.progress import Progress, StopConditions
 from ggp.referee.ladder.queries import thinned
@@ -21,7 +20,6 @@ from ggp.referee.ladder.store.model import Ladder, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.ladder.tune import TUNE_HEADS, TuneState, filled, state_of
-from ggp.referee.match.pool import WorkersLost
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Verdict
 from ggp.referee.terminal import TextTable, escape_unprintable, say, show
@@ -39,7 +37,7 @@ one, docs/how-to/tune-a-bot.md explains it. The games are in its store; all of
 The exit status is 0 when the tune is over or was only shown; 1 if the store or
 the workers failed, or too many games ended by faults; 2 for an invalid command
 line or file; 130 after Ctrl-C, 143 after SIGTERM. What was finished is kept
-whatever happens, and the same command goes on.
+whatever happens, and the same command resumes.
 """
 
 
@@ -63,17 +61,15 @@ class TuneResult:
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
-    # A refit is many small products: with matches on every core, more threads would only wait for each other.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return run_command(tune, NAME, argv, (StoreError, WorkersLost))
+    """Run the command. Return its exit status."""
+    return run_player(tune, NAME, argv)
 
 
 @click.command("tune", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="TUNE.toml", type=click.Path(path_type=Path))
 @run_options("Stop when there are this many games, those of earlier runs included.", "End at a time or after a while.")
-@click.option("--show", "only_show", is_flag=True, help="Play nothing: show how it stands, also while it runs.")
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Write the plot there.")
+@click.option("--show", "only_show", is_flag=True, help="Play nothing: show the state of the tune, even while it runs.")
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="File for the plot.")
 @click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="A line now and then instead of the live table, and no plot.")
 def tune(
@@ -85,7 +81,7 @@ def tune(
     as_object: bool,
     quiet: bool,
 ) -> int:
-    """Tune the parameters of a bot by games of pairs of values (SPSA), and test what was found against the start."""
+    """Tune the parameters of a bot by games between sets of values (SPSA), then test the result against the start."""
     if read_ladder(file).template is None:
         raise ConfigError(str(file), "format.kind", 'is not tune: write kind = "tune", or use ggp ladder run')
     progress = Progress("")
@@ -98,16 +94,12 @@ def tune(
         click.echo(json_text(_as_json(result, progress)))
     else:
         _show(result, progress, quiet)
-    for word, text in (("over: ", progress.finished), ("", progress.failed)):
-        if text:
-            click.echo(f"{NAME}: {word}{escape_unprintable(text)}", err=True)
-    if progress.stopped:
-        click.echo(f"{NAME}: stopped; the same command goes on", err=True)
+    say_end(NAME, progress)
     return exit_status(progress.stopped, progress.unsuccessful)
 
 
 def read_result(ladder: Ladder) -> TuneResult:
-    """Read the state of a tune. Raises StoreError if no game of it was played."""
+    """Read the state of a tune. Raise StoreError if no game of it was played."""
     (pool,) = ladder.pools
     with Store.open(ladder.store) as store:
         row = next((row for row in store.pools() if row.key == pool.key), None)
@@ -159,7 +151,7 @@ def _show(result: TuneResult, progress: Progress, quiet: bool) -> None:
 
 
 def plot_lines(name: str, points: Sequence[tuple[int, float]]) -> list[str]:
-    """A curve in text: the value of a parameter over the iterations."""
+    """Draw the value of a parameter over the iterations in text."""
     low, high = min(value for _, value in points), max(value for _, value in points)
     last, span = max(1, points[-1][0]), high - low or 1.0
     columns = [0.0] * _WIDTH
@@ -180,7 +172,10 @@ def plot_lines(name: str, points: Sequence[tuple[int, float]]) -> list[str]:
 
 
 def _as_json(result: TuneResult, progress: Progress) -> dict[str, Any]:
-    """`half` is half of the 95 % interval of `tuned`, null with a single chain and, like `command`, while it moves."""
+    """Return the tune for --json.
+
+    `half` is half of the 95 % interval of `tuned`: null with a single chain and, like `command`, while values move.
+    """
     state, verdict = result.state, result.verdict
     names = [one.name for one in state.plan.parameters]
     return {
@@ -203,11 +198,5 @@ def _as_json(result: TuneResult, progress: Progress) -> dict[str, Any]:
         "command": None if state.moving else result.command,
         "verdict": verdict
         and {"state": verdict.state, "llr": verdict.llr, "games": verdict.games, "text": in_words(verdict)},
-        "games": progress.games,
-        "seconds": round(progress.seconds, 3),
-        "faults": [{"who": who, "what": what, "games": n} for (who, what), n in sorted(progress.faults.items())],
-        "messages": progress.messages,
-        "finished": progress.finished,
-        "interrupted": progress.stopped,
-        "failed": progress.failed,
+        **run_json(progress),
     }

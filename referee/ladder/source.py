@@ -1,19 +1,17 @@
-"""Finds the store of a ladder, its pools and its bots from words of the command line."""
+"""Find the store of a ladder, its pools and its bots by words of the command line."""
 
 import contextlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ggp.protocol.input_files import open_input, read_input
-from ggp.protocol.printed import without_password
-from ggp.referee.command_line import run_command
-from ggp.referee.ladder.store.model import PoolEntry, PoolRow, StoreError
+from ggp.referee.ladder.store.model import PoolEntry, PoolRow
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.config import LadderTable
@@ -24,26 +22,33 @@ if TYPE_CHECKING:
 
 DEFAULT = "ladder.toml"
 _SQLITE = b"SQLite format 3\0"
-_SUFFIXES = (".toml", ".db", ".sqlite", ".sqlite3")
 
 
 class Trouble(click.ClickException):
-    """Something that is none of the command line's faults; the message names the remedy."""
+    """An error not caused by the command line. The message names the remedy."""
 
 
 class ViewError(click.ClickException):
-    """What was asked for is not there; the message says what is."""
+    """Something that the user asked for does not exist. The message says what does."""
 
 
 def open_ladder(word: str) -> "Store":
-    """The store that a ladder's file, a store's file or a URL means. ViewError, ConfigError, StoreError."""
+    """Open the store that a ladder's file, a store's file or a URL means.
+
+    Raises:
+        ViewError, ConfigError, StoreError: It does not exist or cannot be used.
+    """
     from ggp.referee.ladder.store.store import Store
 
     return Store.open(store_url(word))
 
 
 def store_url(word: str) -> str:
-    """A URL of SQLAlchemy. ViewError, ConfigError."""
+    """Return the URL of such a store for SQLAlchemy.
+
+    Raises:
+        ViewError, ConfigError: It does not exist.
+    """
     if "://" in word:
         return word
     path = Path(word)
@@ -62,14 +67,24 @@ def store_url(word: str) -> str:
 
 
 def read_top(word: str) -> "LadderTable":
-    """The top of a ladder's file, or of a lobby's as far as it is a ladder's; of a file that is being edited, only
-    `name` and `store`. ConfigError."""
+    """Return the top of a ladder's file, or the part of a lobby's file that a ladder has, too.
+
+    Of a file that is being edited, only `name` and `store` are read.
+
+    Raises:
+        ConfigError: The file is invalid.
+    """
     return _top(word, _read_values(Path(word))[0])
 
 
 def engines_of(word: str) -> "dict[str, BotSpec]":
-    """The engine of each game, as the pools of a ladder's or a lobby's file name them. Of a game without an entry it is
-    the built-in one, or one that cannot be started here; a store names none. ConfigError."""
+    """Return the engine of each game that the pools of a ladder's or a lobby's file name; {} for a store.
+
+    A game without an entry has the built-in engine, or one that cannot be started here.
+
+    Raises:
+        ConfigError: The file is invalid.
+    """
     if "://" in word or _is_sqlite(Path(word)):
         return {}
     from ggp.referee.ladder.config import PoolTable
@@ -87,7 +102,7 @@ def engines_of(word: str) -> "dict[str, BotSpec]":
 
 
 def _top(word: str, values: "dict[str, Any]") -> "LadderTable":
-    """Nothing below is checked: bots need not be installed where a ladder is looked at."""
+    """Decode the top without the tables below it: bots need not be installed where a ladder is looked at."""
     from ggp.referee.ladder.config import LadderTable
     from ggp.referee.ladder.toml_file import decode
 
@@ -95,9 +110,13 @@ def _top(word: str, values: "dict[str, Any]") -> "LadderTable":
 
 
 def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
-    """What a ladder's file says. If it is no TOML, because it is being edited, only `name` and `store`, and why.
+    """Return the content of a ladder's file.
 
-    These are then read line by line, up to the first table. NoToml if either of them is what cannot be read.
+    If it is not TOML, because somebody is editing it, return only `name` and `store`, and the error. These are then
+    read line by line, up to the first table.
+
+    Raises:
+        NoToml: One of these two cannot be read.
     """
     from ggp.referee.ladder.toml_file import LARGEST, NoToml, read_toml
 
@@ -116,22 +135,8 @@ def _read_values(path: Path) -> "tuple[dict[str, Any], NoToml | None]":
         return {key: value for key, value in values.items() if key in ("name", "store")}, error
 
 
-def split(words: Sequence[str], least: int, most: int) -> tuple[str, list[str]]:
-    """The word that means a ladder, the last or the first of these, and the others: `least` to `most` of them.
-
-    Without one it is ladder.toml. UsageError for too many or too few words.
-    """
-    found, ladder = list(words), DEFAULT
-    if len(found) > most or (len(found) > least and any(map(_means_ladder, (found[-1], found[0])))):
-        ladder = found.pop(-1 if _means_ladder(found[-1]) or not _means_ladder(found[0]) else 0)
-    if not least <= len(found) <= most:
-        told = f"got {' '.join(map(without_password, words))!r}" if words else "got none"
-        raise click.UsageError(f"it takes {_number(least, most)} and the ladder's file or store, and {told}")
-    return ladder, found
-
-
 def chosen_pools(pools: Sequence[PoolRow], name: str | None) -> list[PoolRow]:
-    """All pools, or the one of that name or key."""
+    """Return all pools, or the one with this name or key. Raise ViewError for an unknown name."""
     if name is None:
         return list(pools)
     chosen = [pool for pool in pools if name in (pool.name, pool.key)]
@@ -141,7 +146,7 @@ def chosen_pools(pools: Sequence[PoolRow], name: str | None) -> list[PoolRow]:
 
 
 def the_pool(pools: Sequence[PoolRow], name: str | None, why: str) -> PoolRow:
-    """The only pool there is, or the one of that name."""
+    """Return the only pool, or the one with this name. Raise ViewError with `why` if several are left."""
     chosen = chosen_pools(pools, name)
     if len(chosen) != 1:
         raise ViewError(f"choose one of the pools {', '.join(pool.name for pool in chosen)} with --pool: {why}")
@@ -149,17 +154,17 @@ def the_pool(pools: Sequence[PoolRow], name: str | None, why: str) -> PoolRow:
 
 
 def seat_of(seats: Iterable[PoolEntry], name: str) -> PoolEntry | None:
-    """The version of this label, or NAME@VERSION; a bot's name alone is the label of its latest version."""
+    """Return the version with this label or NAME@VERSION; a bot's name alone is the label of its latest version."""
     return next((seat for seat in seats if name in (seat.label, exact(seat))), None)
 
 
 def exact(seat: PoolEntry) -> str:
-    """NAME@VERSION, which means this version whatever comes after it."""
+    """Return NAME@VERSION, which means this version even after it is replaced."""
     return f"{seat.name}@{seat.version}"
 
 
 def check_bots(seats: Iterable[PoolEntry], *names: str | None) -> None:
-    """ViewError for the first that is neither a bot's name nor a version's label."""
+    """Raise ViewError for the first name that is neither a bot nor the label of a version."""
     there = list(seats)
     known = {word for seat in there for word in (seat.label, seat.name)}
     for name in names:
@@ -168,21 +173,12 @@ def check_bots(seats: Iterable[PoolEntry], *names: str | None) -> None:
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> str:
-    """`there is no bot 'rnadom': did you mean random?`"""
+    """Return a message such as `there is no bot 'rnadom': did you mean random?`."""
     close = get_close_matches(name, known, 1, 0.5)
     if close:
         return f"there is no {what} {name!r}: did you mean {close[0]}?"
     listed = ", ".join(known[:10]) + (" …" if len(known) > 10 else "")
     return f"there is no {what} {name!r}: there {'is' if len(known) == 1 else 'are'} {listed or 'none yet'}"
-
-
-def _means_ladder(word: str) -> bool:
-    return "://" in word or word.endswith(_SUFFIXES) or (("/" in word or "." in word) and Path(word).is_file())
-
-
-def _number(least: int, most: int) -> str:
-    count = str(most) if least == most else f"{least} to {most}"
-    return f"{count} word{'' if most == 1 else 's'}"
 
 
 def _is_sqlite(path: Path) -> bool:
@@ -194,36 +190,3 @@ def _is_sqlite(path: Path) -> bool:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ViewError(f"cannot read {str(path)!r}: {reason}") from None
     return False
-
-
-# -- What the commands that read a ladder's store share: options, errors in one line, the exit status.
-
-
-TROUBLE = 1
-EPILOGUE = """\b
-LADDER is a ladder's file (ladder.toml, the default), its store (ladder.db), or
-the URL of one (sqlite:///…, postgresql+psycopg://…). A running ladder may be
-looked at.
-"""
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def run_view(command: click.Command, argv: list[str]) -> int:
-    """The exit status: 1 for a store or an output that cannot be used now, 2 for a usage error."""
-    return run_command(command, f"ggp ladder {command.name}", argv, (StoreError, Trouble))
-
-
-def words(text: str) -> Callable[[Command], Command]:
-    """The words of the command line; which of them is the ladder, source.split says."""
-    return click.argument("words", metavar=text, nargs=-1)
-
-
-def pool_option(command: Command) -> Command:
-    """--pool NAME"""
-    return click.option("--pool", "pool_name", metavar="NAME", help="Only this pool.")(command)
-
-
-def json_option(command: Command) -> Command:
-    """--json"""
-    return click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")(command)

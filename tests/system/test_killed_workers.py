@@ -74,7 +74,7 @@ def test_a_bot_that_always_kills_its_worker_gains_nothing(tmp_path: Path, killer
     record = tmp_path / "games.jsonl"
     words = ("match", "yugo,size=4", killer, "random", "--games", "2", "--jobs", "1", "--record", str(record))
     ran = ggp(*words)
-    assert ran.status == 1 and "worker processes died 4 times in a row; the same command goes on" in ran.err
+    assert ran.status == 1 and "worker processes died 4 times in a row; the same command resumes" in ran.err
     (first,) = interrupted(str(record)).values()
     assert first.end is None and len(first.plies) in (4, 5)
     (tmp_path / "killer.py").write_text(

@@ -67,7 +67,7 @@ def test_it_stops_at_a_signal_and_goes_on(tmp_path: Path, number: signal.Signals
     wait_until(lambda: stored(file) > 20)
     running.process.send_signal(number)
     ran = running.wait()
-    assert ran.status == status and "stopped; the same command goes on" in ran.err and "Traceback" not in ran.err
+    assert ran.status == status and "stopped; the same command resumes" in ran.err and "Traceback" not in ran.err
     check_whole(file)
     before = stored(file)
     assert run(file, "--games", str(2 * before))["stored"] == 2 * before

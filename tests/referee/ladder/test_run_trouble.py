@@ -51,7 +51,7 @@ def test_stopped_while_there_is_no_room(tmp_path: Path, undisturbed: Results) ->
     first_line(running, "the run waits")
     running.process.send_signal(signal.SIGTERM)
     ran = running.wait()
-    assert ran.status == 143 and "the same command goes on" in ran.err and "Traceback" not in ran.err
+    assert ran.status == 143 and "the same command resumes" in ran.err and "Traceback" not in ran.err
     assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
     check_whole(file)
     assert results(file) == undisturbed
