@@ -207,16 +207,16 @@ def _control(url: str | None) -> Control | None:
 @contextlib.contextmanager
 def run_screen(quiet: bool, limits: StopConditions) -> Iterator[Callable[[Progress], None]]:
     """Show the run on stderr: as a live table on a terminal, otherwise as log lines."""
-    from ggp.referee.ladder.live import LiveTable, LogLines
+    from ggp.referee.ladder.live import live_table, log_lines
 
     err = rich_console(stderr=True)
     if quiet or not can_redraw(sys.stderr):
         left = limits.seconds_left(time.time(), time.monotonic())
         every = MINUTE if left is None else max(1.0, min(MINUTE, left / 5))  # a short run says something, too
-        yield LogLines(lambda line: click.echo(line, err=True), every).update
+        yield log_lines(lambda line: click.echo(line, err=True), every)
         return
-    with LiveTable(err, time.monotonic) as table:
-        yield table.update
+    with live_table(err, time.monotonic) as update:
+        yield update
 
 
 def _show(progress: Progress, file: Path, as_object: bool, quiet: bool) -> None:

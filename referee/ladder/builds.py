@@ -1,4 +1,4 @@
-"""The bots of a file that are built from sources: all before the first game, or beside the games of a running ladder.
+"""Build the bots of a file that have a source, before the first game or during the games of a running ladder.
 
 A bot whose build fails is unfit (`Entrant.unfit`): it is entered, so that its version has a name, and suspended.
 """
@@ -18,24 +18,24 @@ _LOOK = 0.2  # seconds between two looks whether a signal came
 
 
 class BotBuilds:
-    """Builds the sources of a ladder's bots, one at a time. What failed is not tried again by this process."""
+    """The builds of a ladder's bots, one at a time. This process does not try a failed one again."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        """`say` takes a line about each build that begins."""
+        """`say` gets a line about each build that begins."""
         self._say = say
         self._failed: dict[str, str] = {}  # reasons by folder
         self._waiting: deque[Entrant] = deque()
         self._running: Build | None = None
 
     def finish(self, bots: Collection[Entrant]) -> tuple[Entrant, ...]:
-        """Build what is not built, and wait for it; the bots, with what makes some of them unfit."""
+        """Build what is not built, and wait for it. Return the bots, some of them unfit."""
         self._want(bots)
         while self._running or self._waiting:
             self._go_on(_LOOK)
         return tuple(map(self._judged, bots))
 
     def begin(self, bots: Collection[Entrant], before: Collection[Entrant]) -> tuple[Entrant, ...]:
-        """The same without waiting: until its build is over a bot is what it was before, or is not there."""
+        """Do the same without waiting: until its build is over, a bot is what it was before, or is missing."""
         self._want(bots)
         old = {bot.name: bot for bot in before}
         there = {bot.name: self._judged(bot) if self._is_over(bot) else old.get(bot.name) for bot in bots}
@@ -44,21 +44,21 @@ class BotBuilds:
         return tuple(bot for bot in there.values() if bot)
 
     def ended(self) -> bool:
-        """Whether all that was begun is over by now; True once."""
+        """Return True once when all builds are over that had begun."""
         began = self._running is not None
         while self._running is not None and self._go_on(0):
             pass
         return began and self._running is None
 
     def close(self) -> None:
-        """End what is being built."""
+        """Stop what is being built."""
         self._waiting.clear()
         if self._running is not None:
             self._running.stop()
             self._running = None
 
     def _want(self, bots: Collection[Entrant]) -> None:
-        """Begin to build what these bots need, and drop what only others needed."""
+        """Begin to build what these bots need, and drop what only others need."""
         missing = {bot.start.source.folder: bot for bot in bots if bot.start.source and not self._is_over(bot)}
         if self._running is not None and missing.pop(self._running.source.folder, None) is None:
             self._running.stop()
@@ -74,7 +74,7 @@ class BotBuilds:
             self._running = Build(bot.start.source, bot.start.sandbox or Sandbox())
 
     def _go_on(self, seconds: float) -> bool:
-        """Wait so long for the build that runs; whether it ended. The next one then runs."""
+        """Wait so long for the running build, then begin the next one. Return False if it is still running."""
         if self._running is not None:
             reason = self._running.wait(seconds)
             if reason is None:
@@ -102,7 +102,7 @@ class BotBuilds:
 
 
 def built(ladder: Ladder, bots: tuple[Entrant, ...]) -> Ladder:
-    """The ladder with the bots as builds have left them. Raises ConfigError for a tune that has nothing to tune."""
+    """Return the ladder with the bots as builds have left them. Raise ConfigError for a tune of an unfit bot."""
     unfit = next((bot.unfit for bot in bots if bot.unfit), "")
     if ladder.template is not None and unfit:
         raise ConfigError(ladder.path, dotted("bot", ladder.template.name), unfit)
@@ -110,10 +110,10 @@ def built(ladder: Ladder, bots: tuple[Entrant, ...]) -> Ladder:
 
 
 def suspend_unfit(ladder: Ladder, store: Store, pools: Collection[int], say: Callable[[str], None]) -> None:
-    """Suspend the unfit bots in the store, whose build failed or whose program is missing. Readmit those whose
-    build failed once and no longer does.
+    """Suspend the unfit bots in the pools with these ids, and readmit those whose build failed before, but not now.
 
-    `pools`: the ids of the ladder's. Raises StoreError.
+    Raises:
+        StoreError: The store failed.
     """
     seats = {(seat.name, seat.version): seat for pool in pools for seat in store.seats(pool)}
     for bot in ladder.bots:
@@ -129,5 +129,5 @@ def suspend_unfit(ladder: Ladder, store: Store, pools: Collection[int], say: Cal
 
 
 def sources_of(ladder: Ladder) -> list[Source]:
-    """What the bots of a ladder are built from."""
+    """Return the sources of a ladder's bots."""
     return [start.source for start in ladder.programs if start.source]

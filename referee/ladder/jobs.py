@@ -29,7 +29,7 @@ from ggp.referee.match.worker import REFEREE, Batch, BatchResult, mark
 
 
 class PairsUnderWay:
-    """The pairs that workers have, by the name that their games have in keys. Results of any other are dropped."""
+    """The pairs that workers have, by the name that begins the keys of their games. Results of others are dropped."""
 
     def __init__(self, series: str, extras: ProcessLimits = NO_LIMITS) -> None:
         self._series, self._extras = series, extras
@@ -44,7 +44,7 @@ class PairsUnderWay:
         return pair.id in self._ids
 
     def begin(self, pair: Pair, pool: Pool, starts: Mapping[int, BotSpec], budgets: Timeouts) -> Batch:
-        """The games of the pair that are still to be played. `starts`: how each version comes to the table."""
+        """Return the games of a pair that are still to be played; `starts` says how each version is started."""
         setup = make_setup(self._series, pair, pool, starts, budgets, self._extras)
         self._pairs[setup.name] = pair, {starts[bot].name: bot for bot in (pair.first, pair.second)}, time.monotonic()
         self._ids.add(pair.id)
@@ -53,7 +53,7 @@ class PairsUnderWay:
         return Batch(setup, games, tuple(pair.tried[game] for game in games), begun)
 
     def end(self, chunk: BatchResult) -> tuple[list[FinishedGame], list[UnplayablePair]]:
-        """Workers have no more of these pairs, finished or not; what the store is to keep of them."""
+        """Take back the pairs of a chunk, finished or not. Return what the store is to keep of them."""
         finished = []
         for result in chunk.played:
             series = result.key.rpartition("-")[0]
@@ -75,7 +75,7 @@ class PairsUnderWay:
         return self._pairs[series][0].pool if series in self._pairs else None
 
     def playing(self, matches: Mapping[int, float]) -> list[tuple[Pair, float]]:
-        """The pairs with a match among these marks, and since when it is played; oldest first."""
+        """Return the pairs with a match among these marks, and since when it is being played; oldest first."""
         found: list[tuple[Pair, float]] = []
         for name, (pair, _, _) in self._pairs.items():
             if len(found) == len(matches):
@@ -85,31 +85,31 @@ class PairsUnderWay:
         return found
 
     def pairs(self) -> list[tuple[Pair, float]]:
-        """With when they were given out (CLOCK_MONOTONIC)."""
+        """Return all pairs, and when they were given out (CLOCK_MONOTONIC)."""
         return [(pair, since) for pair, _, since in self._pairs.values()]
 
     def named(self) -> list[tuple[str, Pair, float]]:
-        """The same, with the name that the keys of a pair's games begin with."""
+        """Return the same with the name that begins the keys of a pair's games."""
         return [(name, pair, since) for name, (pair, _, since) in self._pairs.items()]
 
     def clear(self) -> None:
-        """The workers are gone."""
+        """Forget all pairs: the workers are gone."""
         self._pairs.clear()
         self._ids.clear()
 
 
 def series_of(ladder: Ladder) -> str:
-    """Eight hex digits before the keys of all games of a ladder: its name and its seed."""
+    """Return eight hex digits that begin the keys of all games of a ladder; they follow from its name and seed."""
     return hashlib.sha256(f"{ladder.name}\n{ladder.seed}".encode()).hexdigest()[:8]
 
 
 def pair_name(series: str, pool: Pool, number: int) -> str:
-    """What the keys of a pair's games begin with."""
+    """Return what begins the keys of a pair's games."""
     return f"{series}-{pool.key[:8]}-{number}"
 
 
 def pool_in(key: str) -> str:
-    """By what the key of a match with a pair_name names its pool: the begin of the pool's key; "" if it has none."""
+    """Return the beginning of the pool's key in the key of a match with a pair_name; "" in any other."""
     return [*["", "", ""], *key.split("-")][-3]
 
 
@@ -121,7 +121,7 @@ def make_setup(
     budgets: Timeouts,
     extras: ProcessLimits = NO_LIMITS,
 ) -> SeriesConfig:
-    """The pair as a series of two matches. Its chance, openings and bots', follows from its name alone."""
+    """Return the pair as a series of two matches. All random draws follow from its name."""
     name = pair_name(series, pool, pair.number)
     return SeriesConfig(
         setting=pool.setting,
@@ -157,7 +157,7 @@ _AGAIN = 1.0  # seconds between attempts while the store takes nothing
 
 
 class CommitBuffer:
-    """What the store is to take. Nothing is dropped before it did."""
+    """The games and pairs that the store is to take. Nothing is dropped before it has."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -177,26 +177,28 @@ class CommitBuffer:
 
     @property
     def troubled(self) -> float:
-        """Seconds since the store began to refuse; 0: it takes what it is given."""
+        """Seconds since the store began to refuse, 0 if it does not."""
         return time.monotonic() - self._failing if self._failing else 0.0
 
     @property
     def resting(self) -> bool:
-        """Whether it refused a moment ago and is not to be asked now."""
+        """Whether the store refused a moment ago and should not be asked now."""
         return time.monotonic() < self._next
 
     def add(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]) -> None:
-        """They wait from now on."""
+        """Keep these until the store takes them."""
         if not self:
             self._oldest = time.monotonic()
         self._finished += finished
         self._unplayable += unplayable
 
     def save(self, age: float, again: bool = False) -> list[PairResult]:
-        """Commit all if the oldest has waited for `age` seconds; the pairs that are finished by it.
+        """Commit everything if the oldest has waited for `age` seconds. Return the pairs that this completes.
 
-        Raises StoreError; then all goes on waiting. After that it asks again only now and then, or when told to
-        (`again`).
+        After a failure the store is asked again only now and then, or with `again`.
+
+        Raises:
+            StoreError: The store failed; everything waits.
         """
         now = time.monotonic()
         if not self or now - self._oldest < age or (self.resting and not again):
@@ -211,11 +213,11 @@ class CommitBuffer:
         return results
 
     def accepted(self) -> None:
-        """The store took something."""
+        """Note that the store took something."""
         self._failing = self._next = 0.0
 
     def refused(self) -> None:
-        """The store took nothing: not now."""
+        """Note that the store took nothing; it is not asked for a while."""
         now = time.monotonic()
         self._failing = self._failing or now
         self._next = now + _AGAIN

@@ -1,9 +1,9 @@
 """The progress of a run: a live table on a terminal, lines for a log, and the summary at the end."""
 
+import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterable
-from types import TracebackType
+from collections.abc import Callable, Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.control import Control
@@ -30,59 +30,49 @@ _TITLE = 24  # characters of the ladder's name that are shown
 _SELECTORS = dict.fromkeys([*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)])  # terminals disagree on their width
 
 
-class LiveTable:
-    """The table of a run on a terminal, removed at the end. `now` is a monotonic clock, in seconds.
+@contextlib.contextmanager
+def live_table(console: Console, now: Callable[[], float]) -> Iterator[Callable[[Progress], None]]:
+    """Show the table of a run on a terminal until the block ends; call the function it gives to update the table.
 
-    Only `update` and the end draw, in the thread that feeds the workers.
+    Only these calls and the end draw, in the thread that feeds the workers. `now` is a monotonic clock, in seconds.
     """
+    shown, drawn, size = Progress(""), float("-inf"), console.size
 
-    def __init__(self, console: Console, now: Callable[[], float]) -> None:
-        self._console = console
-        self._now = now
-        self._progress = Progress("")
-        self._drawn = float("-inf")
-        self._size = console.size
-        self._live = Live(
-            console=console,
-            auto_refresh=False,
-            transient=True,
-            # What goes to a file must not come to the terminal instead.
-            redirect_stdout=on_terminal(sys.stdout),
-            redirect_stderr=on_terminal(sys.stderr),
-            # A row stays above the table, and one is where the cursor goes before the table is taken away.
-            get_renderable=lambda: compose(self._progress, console.height - 2, now()),
-        )
-
-    def __enter__(self) -> "LiveTable":
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._settle()
-        self._live.stop()
-
-    def update(self, progress: Progress) -> None:
-        """Draw the progress, unless the last drawing is too recent."""
-        self._progress = progress
-        now = self._now()
-        if now - self._drawn < 1 / OFTEN:
-            return
-        self._drawn = now
-        self._settle()
-        self._live.refresh()
-
-    def _settle(self) -> None:
+    def settle() -> None:
         """Clear the screen if the terminal changed its size, which breaks the rows on it."""
-        size = self._console.size
-        if size != self._size:
-            self._size = size
-            self._console.control(Control(ControlType.CLEAR, ControlType.HOME))
+        nonlocal size
+        if console.size != size:
+            size = console.size
+            console.control(Control(ControlType.CLEAR, ControlType.HOME))
+
+    def update(progress: Progress) -> None:
+        nonlocal shown, drawn
+        shown, moment = progress, now()
+        if moment - drawn >= 1 / OFTEN:
+            drawn = moment
+            settle()
+            live.refresh()
+
+    live = Live(
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        # What goes to a file must not come to the terminal instead.
+        redirect_stdout=on_terminal(sys.stdout),
+        redirect_stderr=on_terminal(sys.stderr),
+        # A row stays above the table, and one is where the cursor goes before the table is taken away.
+        get_renderable=lambda: compose(shown, console.height - 2, now()),
+    )
+    live.start()
+    try:
+        yield update
+    finally:
+        settle()
+        live.stop()
 
 
 def compose(progress: Progress, height: int, now: float) -> RenderableType:
-    """The run in at most `height` rows: what matters most where there is little room."""
+    """Return the run in at most `height` rows; on a small terminal what matters most."""
     tight = height < 20
     head: list[RenderableType] = [_row(" · ".join(headline(progress)), "bold")]
     if not tight and progress.target:
@@ -96,14 +86,15 @@ def compose(progress: Progress, height: int, now: float) -> RenderableType:
     messages: list[RenderableType] = [_row(shown(text), "yellow") for text in progress.messages[-1 if tight else -3 :]]
     blocks: list[list[RenderableType]] = [head, verdicts, [], playing, counts, messages]
     gaps = 0 if tight else sum(map(bool, blocks))
-    blocks[2] = _middle(progress, height - sum(map(len, blocks)) - gaps)
+    room = height - sum(map(len, blocks)) - gaps
+    blocks[2] = _tune(progress.tune, room) if progress.tune else _standings(progress, room)
     gap = [] if tight else [Text()]
     rows = [row for block in blocks if block for row in [*gap, *block]][len(gap) :]
     return Group(*rows)
 
 
 def final_summary(progress: Progress) -> RenderableType:
-    """All there is to say when a run ends: standings, verdicts, how games ended, whose faults."""
+    """Return the summary at the end of a run: standings, verdicts, how games ended, who was at fault."""
     rows: list[RenderableType] = [_row(" · ".join(headline(progress)), "bold"), *_verdicts(progress)]
     if progress.tune:
         rows += [Text(), *_tune(progress.tune, len(progress.tune.rows) + 2)]
@@ -124,7 +115,7 @@ def final_summary(progress: Progress) -> RenderableType:
 
 
 def headline(progress: Progress) -> list[str]:
-    """The run in few words, the ladder's name first."""
+    """Return the run in few words, the ladder's name first."""
     games = f"{progress.stored:,} games"
     if progress.target is not None:
         games = f"{progress.stored:,} of {progress.target:,} games"
@@ -142,12 +133,8 @@ def _row(text: str, style: str = "") -> Text:
     return Text(spelled(text), style, no_wrap=True, overflow="ellipsis")
 
 
-def _middle(progress: Progress, room: int) -> list[RenderableType]:
-    return _tune(progress.tune, room) if progress.tune else _standings(progress, room)
-
-
 def _tune(state: TuneState, room: int) -> list[RenderableType]:
-    """The parameters, as many as there is room for, and how far the tune is."""
+    """Return the parameters, as many as fit, and how far the tune is."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for place, head in enumerate(TUNE_HEADS):
         table.add_column(head, justify="right" if 0 < place < len(TUNE_HEADS) - 1 else "left", no_wrap=True)
@@ -157,7 +144,7 @@ def _tune(state: TuneState, room: int) -> list[RenderableType]:
 
 
 def _standings(progress: Progress, room: int) -> list[RenderableType]:
-    """As many pools as get three rows each; of each the heads, as many bots as there is room for, and what zero is."""
+    """Return as many pools as get three rows each: their heads, as many bots as fit, and what zero is."""
     pools = list(progress.standings.items())
     count = min(len(pools), max(1, room // 3))
     more = [_row(f"pools not shown: {len(pools) - count}", "dim")] if count < len(pools) else []
@@ -175,7 +162,7 @@ def _standings(progress: Progress, room: int) -> list[RenderableType]:
 
 
 def _pool(pool: str, lines: list[RankedPlace]) -> Table:
-    """The name of the pool and heads, then the bots, a row each: on a narrow terminal names and notes are cut."""
+    """Return the standings of a pool. On a narrow terminal names and notes are cut."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim", no_wrap=True)
     table.add_column(_row(shown(pool), "bold not dim"), max_width=MOST_NAME)
@@ -190,7 +177,7 @@ def _pool(pool: str, lines: list[RankedPlace]) -> Table:
 
 
 def _playing(progress: Progress, now: float) -> list[RenderableType]:
-    """Who plays, the longest first."""
+    """Return the pairs that are being played, the longest first."""
     return [
         _row(
             f"{'given out' if pair.given else 'playing'} {max(0.0, now - pair.since):,.0f} s"
@@ -209,7 +196,7 @@ def _verdicts(progress: Progress) -> list[RenderableType]:
 
 
 def _counts(progress: Progress) -> Iterable[tuple[str, str, str]]:
-    """How games ended, and whose faults: what it is, the counts, a style."""
+    """Yield how games ended and who was at fault: what it is, the counts, a style."""
     if progress.terminations:
         ends = progress.terminations.most_common()
         yield "ended by: ", ", ".join(f"{shown(what)} {count:,}" for what, count in ends), ""
@@ -237,22 +224,22 @@ def shares(wanted: list[int], room: int) -> list[int]:
 
 
 def shown(text: str) -> str:
-    """A text from outside without what would move the cursor, turn the line around or hide its width."""
+    """Return a text from outside without what would move the cursor, turn the line around or hide its width."""
     return replace_unprintable(text[:_LONGEST]).translate(_SELECTORS)
 
 
 def number(value: float) -> str:
-    """Elo, whole; `-` where there is none."""
+    """Return Elo as a whole number, or `-` for infinity."""
     return f"{value:.0f}" if math.isfinite(value) else "-"
 
 
 def percent(share: float, games: int) -> str:
-    """Of a share of points; nothing without games."""
+    """Return a share of points in percent; "" without games."""
     return f"{share:.1%}" if games else ""
 
 
 def duration(seconds: float) -> str:
-    """`0:07`, `1:02:03`, `3 d 04:05`."""
+    """Return seconds as `0:07`, `1:02:03` or `3 d 04:05`."""
     if not math.isfinite(seconds):
         return "?"
     minutes, second = divmod(max(0, round(seconds)), 60)
@@ -266,46 +253,40 @@ def duration(seconds: float) -> str:
 # --- lines for a log -------------------------------------------------------------------------------------------------
 
 
-class LogLines:
-    """The run as lines, for --quiet and where there is no terminal: `say` gets each, without its end.
+def log_lines(say: Callable[[str], None], every: float = 60.0) -> Callable[[Progress], None]:
+    """Show the run as lines, for --quiet and without a terminal: the result takes the progress, `say` each new line.
 
-    A line every `every` seconds of the run, and each time a tenth of its games is done; one for every message; one
-    for every kind of fault of every bot when it happens first.
+    There is a line every `every` seconds of the run, and each time a tenth of its games is done; one for every
+    message; one for every kind of fault of every bot when it happens first.
     """
+    said, tenth, messages, faults = 0.0, -1, 0, set[tuple[str, str]]()
 
-    def __init__(self, say: Callable[[str], None], every: float = 60.0) -> None:
-        self._say = say
-        self._every = every
-        self._said = 0.0  # seconds of the run
-        self._tenth: int | None = None
-        self._messages = 0
-        self._faults: set[tuple[str, str]] = set()
+    def update(progress: Progress) -> None:
+        nonlocal said, tenth, messages
+        for message in progress.messages[messages:]:
+            say(shown(message))
+        messages = len(progress.messages)
+        for who, what in sorted(progress.faults.keys() - faults):
+            say(f"fault: {shown(who)} {shown(what)}")
+        faults.update(progress.faults.keys())
+        before, tenth = tenth, _tenths(progress)
+        if progress.seconds - said >= every or before not in (-1, tenth):
+            said = progress.seconds
+            say(status_line(progress))
 
-    def update(self, progress: Progress) -> None:
-        """Write lines for what is new."""
-        for message in progress.messages[self._messages :]:
-            self._say(shown(message))
-        self._messages = len(progress.messages)
-        for who, what in sorted(progress.faults.keys() - self._faults):
-            self._say(f"fault: {shown(who)} {shown(what)}")
-        self._faults |= progress.faults.keys()
-        tenth = self._tenths(progress)
-        first = self._tenth is None
-        if progress.seconds - self._said >= self._every or (not first and tenth != self._tenth):
-            self._said = progress.seconds
-            self._say(status_line(progress))
-        self._tenth = tenth
+    return update
 
-    def _tenths(self, progress: Progress) -> int:
-        """How many tenths of the games that this run is to play."""
-        if progress.target is None:
-            return 0
-        wanted = progress.target - (progress.stored - progress.games)
-        return min(10, 10 * progress.games // wanted) if wanted > 0 else 10
+
+def _tenths(progress: Progress) -> int:
+    """Return how many tenths of the games of this run are done, 0 to 10."""
+    if progress.target is None:
+        return 0
+    wanted = progress.target - (progress.stored - progress.games)
+    return min(10, 10 * progress.games // wanted) if wanted > 0 else 10
 
 
 def status_line(progress: Progress) -> str:
-    """`120 of 200 games · 3.1 games/s · … · yugo: greedy 120 ± 35`: the run, its tests, who leads each pool."""
+    """Return the run, its tests and who leads each pool: `120 of 200 games · … · yugo: greedy 120 ± 35`."""
     words = headline(progress)[1:]
     if progress.tune:
         words += [progress.tune.summary.partition(";")[0]]

@@ -1,4 +1,4 @@
-"""Pairing without rounds: chooses the pairs of bots whose games give the most information.
+"""Pairing without rounds: choose the pairs of bots whose games give the most information.
 
 The first bot is drawn from a mixture (few games, large error, high upper confidence bound, anchors), its opponent with
 weight p(1 − p) / (1 + n), where n counts the pairs of the two so far. The same arguments give the same batch.
@@ -38,19 +38,24 @@ class Field:
     met: Ints
 
 
+def version_numbers(seats: Sequence[PoolEntry]) -> Ints:
+    """Return a number for each seat; those of one program, with equal versions, have the same."""
+    return np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
+
+
 def random_for(seed: int, name: str, batch: int) -> Random:
-    """The source of chance of a batch: the same on any machine and version of Python."""
+    """Return the random numbers of a batch: the same on any machine and version of Python."""
     digest = hashlib.sha256(f"{seed} {name} {batch}".encode()).digest()
     return Random(int.from_bytes(digest[:8]))
 
 
 def most_pairs(share: float, size: int, bots: int) -> int:
-    """In how many of a batch's pairs a bot may sit: `share` of them, or 2/bots where no batch has less."""
+    """Return in how many of a batch's pairs a bot may play: `share` of them, or 2/bots if that is more."""
     return min(size, max(floor(share * size), ceil(2 * size / bots)))
 
 
 def draw_batch(field: Field, size: int, share: float, chance: Random) -> list[Pairing]:
-    """So many pairs, in the order in which to play them. At least two of the seats must differ in version."""
+    """Draw `size` pairs, in the order in which to play them. At least two of the seats must differ in version."""
     draw = _Draw(field, most_pairs(share, size, len(field.seats)))
     return [draw.pair(size - done, chance) for done in range(size)]
 
@@ -60,7 +65,7 @@ class _Draw:
 
     def __init__(self, field: Field, quota: int) -> None:
         self._ids = [seat.id for seat in field.seats]
-        versions = np.unique([seat.version for seat in field.seats], return_inverse=True)[1].reshape(-1)
+        versions = version_numbers(field.seats)
         self._versions, self._alone = versions, np.bincount(versions)[versions] == len(versions)
         self._elo, self._error = field.elo, field.error
         self._issued, self._met = field.issued.astype(np.float64), field.met.copy()
@@ -71,7 +76,7 @@ class _Draw:
         self._fixed = UPPER_CONFIDENCE * _shares(np.exp((upper - upper.max()) / _REACH)) + ANCHORS * _shares(anchors)
 
     def pair(self, to_draw: int, chance: Random) -> Pairing:
-        """The next one, `to_draw` being left with it."""
+        """Draw the next pair; `to_draw` pairs are missing, this one included."""
         while True:
             must, free = self._demands(to_draw)
             weights = self._weights() * (self._left > 0)
@@ -89,7 +94,7 @@ class _Draw:
         return Pairing(self._ids[first], self._ids[second])
 
     def _try(self, weights: Floats, must: Ints, free: int, chance: Random) -> tuple[int, int] | None:
-        """A bot and its opponent, at most `free` of the two not in `must`; None if no bot has an opponent."""
+        """Draw a bot and its opponent, at most `free` of them not in `must`; None if no bot has an opponent."""
         while True:
             allowed = _only(weights, must) if free < 1 else weights
             if not allowed.any():
@@ -102,8 +107,7 @@ class _Draw:
             weights[one] = 0
 
     def _demands(self, to_draw: int) -> tuple[Ints, int]:
-        """Bots of which this pair must have some lest the rest of the batch cannot be paired, and how many it may do
-        without.
+        """Return bots of which this pair must have some, so that the batch can be completed, and how many others.
 
         `to_draw` pairs can be drawn from what is left if Σ min(left, to_draw) ≥ 2 · to_draw. One pair fewer lowers
         that sum by one for each bot that has `to_draw` or more left, and for each other bot that is drawn.
@@ -113,7 +117,7 @@ class _Draw:
         return full, max(0, min(2, 2 + spare - len(full)))
 
     def _weights(self) -> Floats:
-        """The mixture; what was issued and not rated yet will make errors smaller, so it is taken off already."""
+        """Return the weights of the mixture. Pairs that are issued count as if they had made errors smaller already."""
         few = 1 / (1 + self._issued)
         error = self._error * np.sqrt(np.minimum(1.0, self._known / (1 + self._issued)))
         weights = FEW_GAMES * _shares(few) + LARGE_ERROR * _shares(error) + self._fixed
@@ -139,7 +143,7 @@ def _only(weights: Floats, chosen: Ints) -> Floats:
 
 
 def _pick(weights: Floats, chance: Random) -> int:
-    """An index by its weight; at least one must be above 0."""
+    """Draw an index by its weight. At least one weight must be above 0."""
     sums = np.cumsum(weights)
     found = int(np.searchsorted(sums, chance.random() * sums[-1], side="right"))
     return min(found, int(np.flatnonzero(weights)[-1]))  # rounding may point behind the last
@@ -152,20 +156,15 @@ LEAST, MOST = 16, 512  # pairs in a batch
 
 
 def batch_size(format: Format, issued: int, bots: int) -> int:
-    """Pairs in the next batch: as the format says, or an eighth of those so far, at least two a bot, within reason."""
+    """Return the pairs of the next batch: as the format says, or an eighth of those so far and at least two a bot."""
     return format.batch or min(MOST, max(LEAST, 2 * bots, issued // 8))
 
 
-def by_name(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
-    """The active seat of an entry."""
-    return next((seat for seat in seats if seat.active and seat.name == name), None)
-
-
 def cycles(format: Format, seats: Sequence[PoolEntry], met: Ints, size: int) -> list[Pairing]:
-    """Up to `size` pairs of a round-robin or gauntlet: all that are due once come before any that is due again.
+    """Return up to `size` pairs of a round-robin or gauntlet: all that are due once come before any that is due again.
 
-    `met` is how often any two were paired. So a bot that joins late catches up. PoolEntry 1 in the first game
-    alternates from cycle to cycle. Versions of one hash never meet.
+    So a bot that joins late catches up. Who plays the first game in seat 1 alternates from cycle to cycle. Versions
+    of one program never meet. `met` is how often any two were paired.
     """
     one, other = _candidates(format, seats)
     times = met[one, other]
@@ -182,9 +181,9 @@ def cycles(format: Format, seats: Sequence[PoolEntry], met: Ints, size: int) -> 
 
 
 def _candidates(format: Format, seats: Sequence[PoolEntry]) -> tuple[Ints, Ints]:
-    """Any two that are to meet, as places among the seats, the lower first."""
+    """Return any two that are to meet, as places among the seats, the lower first."""
     one, other = np.triu_indices(len(seats), 1)
-    versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
+    versions = version_numbers(seats)
     meet = versions[one] != versions[other]
     if format.kind is FormatKind.GAUNTLET:
         named = np.array([seat.name in format.bots for seat in seats], dtype=bool)
@@ -193,7 +192,7 @@ def _candidates(format: Format, seats: Sequence[PoolEntry]) -> tuple[Ints, Ints]
 
 
 def _circle(one: Ints, other: Ints, bots: int) -> Ints:
-    """The round in which two meet by the circle method: no bot plays twice in a round."""
+    """Return the round in which two meet by the circle method: no bot plays twice in a round."""
     rounds = bots - 1 + bots % 2
     return np.where(other == rounds, 2 * one, one + other) % max(1, rounds)
 
@@ -210,7 +209,7 @@ class PairCounts:
         self._table, self._each = self._tabled()
 
     def add(self, one: int, other: int, times: int = 1) -> None:
-        """One pair more."""
+        """Count more pairs of these two."""
         two = (one, other) if one < other else (other, one)
         self._met[two] = self._met.get(two, 0) + times
         places = [self._places.get(id) for id in two]
@@ -223,7 +222,7 @@ class PairCounts:
             self._table[high, low] += times
 
     def table(self, ids: Sequence[int]) -> tuple[Ints, Ints]:
-        """Among the versions with these rising ids: pairs of any two (symmetric), and all pairs of each one.
+        """Return the pairs between any two of the versions with these rising ids (symmetric), and all pairs of each.
 
         The latter count pairs with others too. A caller that keeps the arrays copies them: later pairs change them.
         """

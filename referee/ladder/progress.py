@@ -2,15 +2,21 @@
 
 import math
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from ggp.protocol.errors import Problem
 from ggp.referee.ladder.standings import RankedPlace
 from ggp.referee.ladder.store.model import GAMES, Pair, PairResult, PoolGames
 from ggp.referee.ladder.tune import TuneState
+from ggp.referee.match.worker import Batch, BatchResult
+
+if TYPE_CHECKING:
+    from ggp.referee.ladder.run import LadderRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,47 @@ class Progress:
     def unsuccessful(self) -> bool:
         """Whether the run failed, or ended with no bots left to play."""
         return bool(self.failed) or self.deserted
+
+
+class RunControl:
+    """What controls a run from outside; the loop asks it in its thread. This one leaves the run alone."""
+
+    ending = ""  # why the run ends at once, "" while it continues
+
+    @property
+    def paused(self) -> bool:
+        """Whether the ladder gives out no pairs now."""
+        return False
+
+    @property
+    def busy(self) -> bool:
+        """Whether the run outlasts the end of its time, for matches that are not the ladder's."""
+        return False
+
+    def serve(self, run: "LadderRun") -> None:
+        """Execute the commands that came since the last turn of the loop."""
+
+    def should_wait(self, why: str) -> bool:
+        """Return whether a run with nothing to play, for the reason `why`, waits for commands instead of ending."""
+        return False
+
+    def rest(self, seconds: float) -> None:
+        """Wait so long, or until a command comes."""
+        time.sleep(seconds)
+
+    def on_start(self) -> None:
+        """Note that the run starts, or continues with another configuration."""
+
+    def next_batches(self) -> list[Batch]:
+        """Return the next chunk of matches that are not the ladder's, [] if there is none."""
+        return []
+
+    def on_result(self, chunk: BatchResult) -> bool:
+        """Count the result of such a chunk. Return False if it is the ladder's."""
+        return False
+
+    def on_workers_lost(self) -> None:
+        """Have the matches of `next_batches` played again that the dead workers had."""
 
 
 # -- When a run ends: after so many games, at a time, or when the ratings are known well enough.

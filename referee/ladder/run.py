@@ -1,8 +1,8 @@
 """The loop of a ladder: it gives pairs to the workers, stores what they played, and counts what is stored.
 
-The data flows schedule → store (a batch is durable before a game of it begins) → workers → store (a game is durable
-before it counts) → schedule. A run that is killed loses what is not committed; the next run plays that again under the
-same keys and with the same random draws.
+Data flows schedule → store (a batch is durable before a game of it begins) → workers → store (a game is durable before
+it counts) → schedule. A run that is killed loses what is not committed; the next run plays that again under the same
+keys and with the same random draws.
 """
 
 import contextlib
@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
 
 from ggp.protocol.records import Record
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from ggp.referee.ladder.builds import suspend_unfit
 from ggp.referee.ladder.hiring import PoolToCome
 from ggp.referee.ladder.jobs import CommitBuffer, PairsUnderWay, series_of
-from ggp.referee.ladder.progress import GameQuota, PoolTurns, Progress, StopConditions
+from ggp.referee.ladder.progress import GameQuota, PoolTurns, Progress, RunControl, StopConditions
 from ggp.referee.ladder.schedule import PoolSchedule
 from ggp.referee.ladder.store.audit import lost_games
 from ggp.referee.ladder.store.model import (
@@ -52,49 +51,16 @@ _AWAY = ("unreachable", "no-slot")  # codes of WorkersLost that time may change
 _DEATHS = 3  # times in a row that workers may die without a game in between
 
 
-class RunControl(Protocol):
-    """What the loop asks, in its thread, of the object that controls a run from outside (server/control)."""
-
-    @property
-    def paused(self) -> bool:
-        """Whether the ladder gives out no pairs now."""
-
-    @property
-    def ending(self) -> str:
-        """Why the run ends at once, "" while it goes on."""
-
-    @property
-    def busy(self) -> bool:
-        """Whether the run goes on after the end of its time, for matches that are not the ladder's."""
-
-    def serve(self, run: "LadderRun") -> None:
-        """Execute the commands that came since the last turn of the loop."""
-
-    def should_wait(self, why: str) -> bool:
-        """Whether a run that has nothing to play, for the reason `why`, waits for commands instead of ending."""
-
-    def rest(self, seconds: float) -> None:
-        """Wait so long, or until a command comes."""
-
-    def on_start(self) -> None:
-        """The run starts, or goes on with another configuration."""
-
-    def next_batches(self) -> list[Batch]:
-        """The next chunk of matches that are not the ladder's, [] if there is none."""
-
-    def on_result(self, chunk: BatchResult) -> bool:
-        """Whether this is the result of such a chunk; if so, it is counted."""
-
-    def on_workers_lost(self) -> None:
-        """The workers died; the matches of `next_batches` that they had are played again."""
-
-
 class LadderRun:
-    """One run of a ladder whose store is open and locked by us.
+    """One run of a ladder. Its store is open, and locked by this process.
 
-    `hire` returns a new pool of workers. `seen` gets the progress a few times a second. `read` returns the ladder when
-    its file or a program has changed, else None, and raises ConfigError for an invalid file. `left` returns the matches
-    that killed workers left unfinished, by key. `extras` are the limits for the processes of every match.
+    Args:
+        hire: Returns a new pool of workers.
+        seen: Gets the progress a few times a second.
+        read: Returns the ladder if its file or a program has changed, else None. Raises ConfigError for a bad file.
+        control: Controls the run from outside.
+        left: Returns the matches that killed workers left unfinished, by key.
+        extras: Limits for the processes of every match.
     """
 
     def __init__(
@@ -113,7 +79,7 @@ class LadderRun:
         self.ladder = ladder  # as it was read last
         self.store = store
         self.under_way = PairsUnderWay(series_of(ladder), extras)
-        self._control = control
+        self._control = control or RunControl()
         self._hire = hire
         self._left = left
         self._limits = limits
@@ -140,7 +106,9 @@ class LadderRun:
     def go(self) -> Progress:
         """Play until the limits are reached, nothing is left, a signal stops the run, or the store fails for good.
 
-        Raises StoreError if the store cannot even be begun with, WorkersLost if no workers can be had at first.
+        Raises:
+            StoreError: The store fails at the beginning.
+            WorkersLost: There are no workers at the beginning.
         """
         if lost := self.store.lost():
             said = lost_games(lost, self.store.database.name)
@@ -161,8 +129,7 @@ class LadderRun:
             self._look()
             self._hire_again()
             self._give()
-            if self._control:
-                self._control.serve(self)
+            self._control.serve(self)
             if self._ends():
                 return
             self._take()
@@ -171,21 +138,21 @@ class LadderRun:
             self._news.tell(self._contests, self.under_way, self._pool.playing, self._seen)
 
     def _ends(self) -> bool:
-        """Whether the run ends now; `progress.finished` then says why."""
+        """Return whether the run ends now; `progress.finished` then says why."""
         control, progress = self._control, self.progress
-        if control and control.ending:
+        if control.ending:
             progress.finished = control.ending
             return True
         if self._idle:
             why = self._why_over()
-            leaves = control is None or not control.should_wait(why)
+            leaves = not control.should_wait(why)  # which may also end the run
             # Without a reason there is something to play, or the store cannot say whether there is: that is no end.
-            if leaves and (why or (control and control.ending)):
-                progress.finished = (control and control.ending) or why
+            if leaves and (control.ending or why):
+                progress.finished = control.ending or why
                 if progress.finished == why and not (self._news.enough or self._quota.reached):
                     progress.deserted = any(contest.schedule.deserted for contest in self._contests.values())
                 return True
-        if self._news.late and not (control and control.busy):
+        if self._news.late and not control.busy:
             progress.finished = self._news.enough + self._dropping
             return True
         return False
@@ -196,11 +163,11 @@ class LadderRun:
 
     @property
     def _dropping(self) -> str:
-        """What happens to the pairs under way when the run ends before them."""
+        """What happens to the pairs under way if the run ends now."""
         return "; games that are not finished are played again by the next run" if self.under_way else ""
 
     def _wind_up(self) -> None:
-        """Drop what is being played, keep what was, report the end."""
+        """Drop what is being played, store what was, report the end."""
         if self._pool.running:
             self._pool.stop()
         self._drain()
@@ -213,17 +180,17 @@ class LadderRun:
     # -- calls of the control ------------------------------------------------------------------------------------
 
     def read_again(self, ladder: Ladder) -> None:
-        """Go on with this configuration. Raises StoreError, and then all is as before."""
+        """Continue with this configuration. If this raises StoreError, nothing has changed."""
         self._enrol(ladder)
         self._changed, self._doubtful = None, []
         self._news.say("the configuration was read again")
 
     def drop(self, keys: list[str]) -> bool:
-        """Have these matches dropped; False if the workers do not support that."""
+        """Drop these matches. Return False if the workers do not support that."""
         return self._pool.drop(keys)
 
     def names(self, pair: Pair) -> tuple[str, str, str]:
-        """Of its pool, and of its first and second bot."""
+        """Return the names of the pair's pool, first bot and second bot."""
         pool = self._contests[pair.pool].pool.name if pair.pool in self._contests else ""
         return pool, self._news.label(pair.first), self._news.label(pair.second)
 
@@ -235,7 +202,7 @@ class LadderRun:
     # -- configuration ----------------------------------------------------------------------------------------
 
     def _enrol(self, ladder: Ladder) -> None:
-        """Begin (again) from what the file and the store say. Raises StoreError, and then all is as before."""
+        """Begin, or begin again, with this configuration. If this raises StoreError, nothing has changed."""
         rows = self.store.enrol(ladder)
         suspend_unfit(ladder, self.store, rows.values(), self._news.say)
         contests = {rows[pool.name]: PoolSchedule(ladder, pool, rows[pool.name], self.store) for pool in ladder.pools}
@@ -248,11 +215,10 @@ class LadderRun:
         self._turns = PoolTurns({row: contest.pool.weight for row, contest in contests.items()}, played)
         self._news.begin(contests)
         self.ladder, self._contests = ladder, contests
-        if self._control:
-            self._control.on_start()
+        self._control.on_start()
 
     def _look(self) -> None:
-        """From time to time: write the heartbeat, and read the configuration if its file or a program has changed."""
+        """Write the heartbeat and read a changed configuration, when it is time for these."""
         now = time.monotonic()
         if now - self._beaten > _BEAT:
             self._beaten = now
@@ -284,7 +250,7 @@ class LadderRun:
             self._change(self._changed)
 
     def _change(self, ladder: Ladder) -> None:
-        """Go on with this one; later if the store does not take it now."""
+        """Continue with this configuration, later if the store fails now."""
         try:
             self.read_again(ladder)
         except StoreError as error:
@@ -295,14 +261,14 @@ class LadderRun:
     def _give(self) -> None:
         """Submit chunks until each worker has one in hand and one waiting."""
         while self._pool.running < 2 * self._pool.jobs:
-            chunk = (self._control.next_batches() if self._control else []) or self._of_ladder()
+            chunk = self._control.next_batches() or self._of_ladder()
             if not chunk:
                 return
             self._pool.submit(chunk)
 
     def _of_ladder(self) -> list[Batch]:
-        """Its next chunk, if there is one and it may be given out."""
-        if self._news.enough or self._unsaved.resting or (self._control and self._control.paused):
+        """Return the next chunk of the ladder, [] if there is none now."""
+        if self._news.enough or self._unsaved.resting or self._control.paused:
             return []
         try:
             chunk = self._chunk()
@@ -316,7 +282,7 @@ class LadderRun:
         return chunk
 
     def _chunk(self) -> list[Batch]:
-        """Pairs of the pool whose turn it is, or else of the next one that has some; more when matches are short."""
+        """Return pairs of the next pool that has some; more of them if matches are short."""
         left, share = self._quota.pairs, 2 * self._pool.jobs
         most = max(1, self._pool.size // GAMES)
         for row in self._turns.order() if left else ():
@@ -334,11 +300,10 @@ class LadderRun:
         return []
 
     def _take(self) -> None:
-        """Take the results that arrived."""
+        """Take the results that arrived, or wait for some."""
         if not self._pool.running:
-            rest = self._control.rest if self._control else time.sleep
             waits = self._unsaved.troubled or self._changed or self._idle or not self._pool.jobs
-            rest(COMMIT if waits else 0)
+            self._control.rest(COMMIT if waits else 0)
             return
         try:
             chunks = self._pool.gather(COMMIT)
@@ -349,12 +314,12 @@ class LadderRun:
             self._news.say("; ".join(line.strip() for line in text.split("\n")))
         for chunk in chunks:
             self._deaths = 0 if chunk.played else self._deaths
-            if not self._control or not self._control.on_result(chunk):
+            if not self._control.on_result(chunk):
                 self._news.refused(chunk, self.under_way.pool_of, suspends=self.ladder.format.plan is None)
                 self._keep(chunk)
 
     def _watch_host(self) -> None:
-        """While the host cannot start processes, wait as for a full disk: no bot is at fault."""
+        """Wait, as for a full disk, while the host cannot start processes: no bot is at fault."""
         trouble = self._pool.trouble()
         if not trouble:
             self._short = 0.0
@@ -365,9 +330,9 @@ class LadderRun:
             self.progress.failed = trouble
 
     def _drain(self) -> None:
-        """Keep what workers have played that are being stopped, or have ended."""
+        """Keep what the workers have played that are being stopped, or have ended."""
         for chunk in self._pool.drain():
-            if not self._control or not self._control.on_result(chunk):
+            if not self._control.on_result(chunk):
                 self._keep(chunk)
 
     def _keep(self, chunk: BatchResult) -> None:
@@ -382,7 +347,7 @@ class LadderRun:
         self._unsaved.add(finished, [row for row in unplayable if CHANGED not in row.reason])
 
     def _watch_faults(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]) -> None:
-        """Say with which values a tuned bot fails; too many faults end the run."""
+        """Report with which values a tuned bot fails. Too many faults end the run."""
         for game in finished:
             if contest := self._contests.get(game.pair.pool):
                 self._news.say(self._faults.add_game(game.result, contest.words(game.pair, game.result.culprit)))
@@ -393,14 +358,13 @@ class LadderRun:
         self.progress.failed = self.progress.failed or self._faults.too_many
 
     def _replace_workers(self, lost: WorkersLost) -> None:
-        """Have new workers hired; the pairs of the lost ones start again from the store."""
+        """Hire new workers. The pairs of the lost ones begin again from the store."""
         self._deaths += 1
         self._drain()
         self._pool.close()
         self.under_way.clear()
         self.under_way.left = self._left()
-        if self._control:
-            self._control.on_workers_lost()
+        self._control.on_workers_lost()
         if self._deaths > _DEATHS:
             self.progress.failed = f"{lost}, {self._deaths} times in a row"
             return
@@ -417,7 +381,7 @@ class LadderRun:
         self._pool, self._unreachable = PoolToCome(self._hire), ""
 
     def _hire_again(self) -> None:
-        """Take the new workers once they are there. While they are not, the run goes round without any."""
+        """Take the new workers once they are there. Until then the loop runs without workers."""
         waiting = self._pool
         if not isinstance(waiting, PoolToCome):
             return
@@ -433,7 +397,7 @@ class LadderRun:
     # -- the store -------------------------------------------------------------------------------------------
 
     def _save(self, now_or_never: bool = False, last: bool = False) -> bool:
-        """Commit what has waited long enough (or all); then it counts. Whether nothing is left unsaved."""
+        """Commit what has waited long enough, or all; then it counts. Return whether nothing is left unsaved."""
         hurry = now_or_never or last or self._hungry
         try:
             saved = self._unsaved.save(COMMIT if not hurry else 0.0, again=now_or_never or last)
@@ -448,12 +412,12 @@ class LadderRun:
         return not self._unsaved
 
     def _refuse(self, error: StoreError) -> None:
-        """The store did not take what is no game: try again after a while."""
+        """Try again after a while, because the store did not take something that is not a game."""
         self._unsaved.refused()
         self._refused(error)
 
     def _refused(self, error: StoreError, last: bool = False) -> None:
-        """The store takes nothing: wait, but not longer than PATIENCE."""
+        """Wait because the store takes nothing, but not longer than PATIENCE."""
         self._away = True
         self._gone = error if isinstance(error, StoreGone) else None
         self._news.say(str(error) if last or self._gone else f"{error}; the run waits")
@@ -463,7 +427,7 @@ class LadderRun:
             self.progress.failed = self.progress.failed or str(error)
 
     def _rescue(self, error: StoreError) -> None:
-        """The run ends and the store takes nothing: keep elsewhere what is only in memory, and say where."""
+        """Keep what is only in memory in another place, and say where: the run ends and the store takes nothing."""
         where = self.store.rescue(self._unsaved.finished, isinstance(error, StoreGone), Path(self.ladder.path).parent)
         self.progress.failed = "; ".join(filter(None, [str(error), where]))
 
@@ -488,7 +452,7 @@ class LadderRun:
 
     @property
     def _how_to_play_more(self) -> str:
-        """What to do if the games that --games asked for were all played before this run."""
+        """What to do if earlier runs have played all games that --games asks for."""
         asked, counted = self._limits.games or 0, self._quota.counted
         if counted < asked:
             return ""

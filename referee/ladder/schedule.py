@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ggp.protocol.printed import counted
-from ggp.referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for
+from ggp.referee.ladder.pairing import Field, PairCounts, batch_size, cycles, draw_batch, random_for, version_numbers
 from ggp.referee.ladder.rating import ResultsTable, elo_and_error, rate_tally
 from ggp.referee.ladder.sequential import PoolTest
 from ggp.referee.ladder.store.model import (
@@ -371,7 +371,7 @@ class Schedule:
         missed = np.maximum(0, rounds - -(-issued // each))
         byes = np.minimum(missed, -(-rounds // len(self._here)))
         points = points + np.maximum(0, GAMES * issued - games) / 2 + GAMES * each * byes
-        versions = np.unique([seat.version for seat in seats], return_inverse=True)[1].reshape(-1)
+        versions = version_numbers(seats)
         chance = random_for(self._seed, self._name, self.batches)
         pairs = pair_round(SwissTable(points, missed, versions, -(-met // each)), chance)
         turns = [pairs if turn % 2 == 0 else [(two, one) for one, two in pairs] for turn in range(each)]

@@ -1,4 +1,4 @@
-"""Prepares a ladder, its store and its workers, and plays the ladder until it ends.
+"""Prepare a ladder, its store and its workers, and play the ladder until it ends.
 
 The caller reads the command line, shows the progress, and may pass an object that controls the run.
 """
@@ -21,9 +21,9 @@ from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.subreaper import adopting_orphans
 from ggp.referee.ladder.bot_settings import apart, cores_of_match, places
 from ggp.referee.ladder.builds import BotBuilds, built, sources_of
-from ggp.referee.ladder.progress import Progress, StopConditions
+from ggp.referee.ladder.progress import Progress, RunControl, StopConditions
 from ggp.referee.ladder.store.model import Entrant, InUse, Ladder, Locked, Pool
-from ggp.referee.ladder.toml_file import ConfigError, dotted
+from ggp.referee.ladder.toml_file import ConfigError, blamed_on, dotted
 from ggp.referee.ladder.tune import filled
 from ggp.referee.match.adjudication import AdjudicationRule
 from ggp.referee.match.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot_words, is_built_in, knowing
@@ -45,7 +45,6 @@ from ggp.referee.match.worker import WorkerConfig
 from ggp.referee.records import live_base, live_folder
 
 if TYPE_CHECKING:
-    from ggp.referee.ladder.run import RunControl
     from ggp.referee.ladder.store.store import Store
 
 
@@ -53,7 +52,7 @@ KEPT_BOTS = 8  # that a worker keeps alive
 
 
 class WorkerOptions(NamedTuple):
-    """Who plays, as the command line says."""
+    """Options of the command line that choose the workers."""
 
     cluster: str | None = None
     jobs: int | None = None
@@ -64,11 +63,11 @@ class WorkerOptions(NamedTuple):
 
     @property
     def workers(self) -> int:
-        """On this machine; 0 for a cluster's."""
+        """Number of workers on this machine; 0 with a cluster."""
         return 0 if self.cluster else self.jobs or len(os.sched_getaffinity(0))
 
     def hire(self, live: str = "") -> Callable[[], WorkerPool]:
-        """What gives new workers, who write what they play to side files whose names begin so. Raises UsageError."""
+        """Return a function that hires workers; names of their side files begin with `live`. Raise UsageError."""
         if self.cluster is None:
             return partial(LocalPool, self.workers, WorkerConfig(self.pin, "", self.keep, live, self.cores))
         if self.jobs or not self.pin:
@@ -86,7 +85,7 @@ class WorkerOptions(NamedTuple):
         return partial(DaskPool, self.cluster, self.keep)
 
     def placed(self, ladder: Ladder) -> "WorkerOptions":
-        """With the cores that bots of this ladder need who ponder. Raises ConfigError where there are too few."""
+        """Return options with the cores that the bots of this ladder need. Raise ConfigError if there are too few."""
         if (cores := cores_of(ladder)) == 1:
             if self.cluster:
                 return self
@@ -101,13 +100,15 @@ class WorkerOptions(NamedTuple):
 
 
 def cores_of(ladder: Ladder) -> int:
-    """How many cores a match of this ladder needs."""
+    """Return how many cores a match of this ladder needs."""
     return max(cores_of_match([bot.start for bot in ladder.entered(pool)]) for pool in ladder.pools)
 
 
 class RunContext(NamedTuple):
-    """A run about to begin, for its control: `read` reads the ladder's file again, or raises ConfigError;
-    `live` is what the names of the workers' side files begin with."""
+    """A run that is about to begin, for its control.
+
+    `read` reads the ladder's file again, or raises ConfigError; names of the workers' side files begin with `live`.
+    """
 
     ladder: "Ladder"
     store: "Store"
@@ -115,7 +116,7 @@ class RunContext(NamedTuple):
     live: str
 
 
-Control = Callable[[RunContext], contextlib.AbstractContextManager["RunControl"]]
+Control = Callable[[RunContext], contextlib.AbstractContextManager[RunControl]]
 
 
 def play_ladder(
@@ -128,8 +129,10 @@ def play_ladder(
 ) -> Progress:
     """Play the ladder of this file until it ends, as the command `name`.
 
-    `screen` gives the function that shows the progress, `attend` the control of the run. Raises ConfigError,
-    UsageError, StoreError, WorkersLost.
+    `screen` gives the function that shows the progress, `attend` the control of the run.
+
+    Raises:
+        ConfigError, UsageError, StoreError, WorkersLost: The ladder cannot be played.
     """
     from ggp.referee.ladder.run import LadderRun
     from ggp.referee.ladder.store.store import Store
@@ -150,7 +153,11 @@ def play_ladder(
             with side_files(live), screen as seen, controlled as control:
                 for warning in warnings:
                     click.echo(f"{name}: {warning}", err=True)
-                read = partial(_read_changed, watched, again, builds)
+
+                def read() -> Ladder | None:
+                    changed, ended = watched.changed(), builds.ended()
+                    return again() if changed or ended else None
+
                 left = partial(take_interrupted, live)
                 extras = ProcessLimits(stderr_folder=options.stderr)
                 return LadderRun(ladder, store, options.hire(live), limits, seen, read, control, left, extras).go()
@@ -182,7 +189,7 @@ def _take_lock(name: str, file: Path, store: "Store", limits: StopConditions) ->
 
 @contextlib.contextmanager
 def side_files(base: str) -> Iterator[None]:
-    """Workers may write side files whose names begin so; they are removed at the end. base: of live_base."""
+    """Let workers write side files, whose names begin with `base` (of live_base), and remove these at the end."""
     if not base:
         click.echo(
             f"warning: {live_folder()} must be a folder that only you may write. Without it matches cannot be followed"
@@ -195,14 +202,8 @@ def side_files(base: str) -> Iterator[None]:
         remove_side_files(base)
 
 
-def _read_changed(watched: "Watched", again: "Callable[[], Ladder]", builds: BotBuilds) -> "Ladder | None":
-    """The file again, when it or a program in it has changed, or what was changed is built. Raises ConfigError."""
-    changed, ended = watched.changed(), builds.ended()
-    return again() if changed or ended else None
-
-
 def _read_again(file: Path, watched: "Watched", begun: "Ladder", builds: BotBuilds | None = None) -> "Ladder":
-    """The file again. Raises ConfigError, also for what makes it another ladder: that is for another run."""
+    """Read the file again. Raise ConfigError if it is invalid, or describes another ladder than the one that runs."""
     ladder, _ = _read(file, watched, builds, begun)
     for key in ("name", "seed", "store"):
         if getattr(ladder, key) != getattr(begun, key):
@@ -216,9 +217,9 @@ def _read_again(file: Path, watched: "Watched", begun: "Ladder", builds: BotBuil
 def _read(
     file: Path, watched: "Watched", builds: BotBuilds | None = None, before: Ladder | None = None
 ) -> "tuple[Ladder, list[str]]":
-    """The ladder, once engines and built-in bots were asked whether it can be, and what engines lack.
+    """Read the file, build bots, and ask engines and built-in bots. Return the ladder, and what engines lack.
 
-    Bots are built first; beside the games of the ladder that was there `before`, if there was one.
+    If a ladder `before` is running, do not wait for builds.
     """
     from ggp.referee.ladder.config import read_ladder
 
@@ -245,7 +246,7 @@ _ABSENT: _State = (0, 0, 0)
 
 
 class Watched:
-    """A ladder's file, and the programs, scripts and modules of the bots of the ladder that was read from it.
+    """The files of a ladder: its own, and the programs, scripts and modules of its bots.
 
     Watch first and then read, so that no change is missed: `watched = Watched(path)`, `read_ladder(path)`, `follow`.
     """
@@ -257,7 +258,7 @@ class Watched:
             self.follow(ladder)
 
     def follow(self, ladder: Ladder) -> None:
-        """Watch the programs of this ladder from now on, which was just read. A few ms for a thousand bots."""
+        """Watch the programs of this ladder, which was just read. This takes a few ms for a thousand bots."""
         look, files = Snapshot(), dict[str, None]()
         missing = {bot.start for bot in ladder.bots if bot.unfit and not bot.start.source}
         files |= dict.fromkeys(start.argv[0] for start in missing)  # it is a new version as soon as it is there
@@ -276,9 +277,9 @@ class Watched:
             self._states[self._path] = _ABSENT  # it changed between the reading and now
 
     def changed(self) -> bool:
-        """Whether a file is not as it was when this was asked last, or since `follow`. True once for a change.
+        """Return whether a file has changed since the last call, or since `follow`.
 
-        So an unreadable file is reported once; what it lacked is not watched, so save the file again.
+        So an unreadable file is reported once. What it lacked is not watched: save the file again.
         """
         states = {file: _state(file) for file in self._states}
         changed, self._states = states != self._states, states
@@ -304,10 +305,13 @@ def _state(file: str) -> _State:
 
 
 def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
-    """The ladder with the defaults and the limit on plies that each pool's engine says, and what engines lack.
+    """Return the ladder with defaults and limits of plies from the engines, and warnings about what engines lack.
 
     Every engine is started once, whatever the number of its pools. A bot that its sandbox keeps from the engine of a
-    pool is left out of that pool. Raises ConfigError.
+    pool is left out of that pool.
+
+    Raises:
+        ConfigError: An engine fails, or does not know a game.
     """
     answers: dict[str, Pool] = {}
     warnings: list[str] = []
@@ -324,7 +328,7 @@ def prepare_pools(ladder: Ladder) -> tuple[Ladder, list[str]]:
 def cut_off(bot: Entrant, pools: Sequence[Pool]) -> dict[str, str]:
     """Return the pools that a built-in bot cannot play in, because its sandbox keeps it from the engine.
 
-    Each name of a pool has the line that says so.
+    The values are lines that say so, by the names of the pools.
     """
     box = bot.start.sandbox
     if box is None or box.level == NONE or "network" in box.allow or not bot_words(bot.start):
@@ -345,10 +349,7 @@ def within_reach(bot: Entrant, pools: Sequence[Pool]) -> Entrant:
 
 
 def check_programs(ladder: Ladder) -> None:
-    """Whether the built-in bots exist and know their options, and whether others take their limits.
-
-    Raises ConfigError.
-    """
+    """Raise ConfigError if a built-in bot does not exist or know its options, or another bot takes no limits."""
     plan, starts = ladder.format.plan, [bot.start for bot in ladder.bots if not bot.unfit]
     if ladder.template and plan:  # bounds that the bot does not take are found out before the first game
         starts = [filled(ladder.template, plan, values) for values in plan.extremes()]
@@ -359,8 +360,11 @@ _limited: set[tuple[BotSpec, Timeouts]] = set()  # bots that took their limits
 
 
 def check_bots(file: str, bots: Sequence[BotSpec], budgets: Timeouts) -> None:
-    """The same of the bots of a file, "" for none. One process asks for all that are built in; each bot that gets
-    limits is started once. A program of `ggp bot oneshot` is looked for when it starts, in its own folder."""
+    """Check the bots of a file, "" for none, in the same way.
+
+    One process answers for all built-in bots; each bot with limits is started once. A program of `ggp bot oneshot` is
+    looked up when it starts, in its own folder.
+    """
     built_in = [bot for bot in bots if bot_words(bot) and (is_built_in(bot) or bot_words(bot)[0] != "oneshot")]
     calls = list(dict.fromkeys(map(bot_words, built_in)))
     problems = dict(zip(calls, _ask_bots(file, calls, budgets), strict=True)) if calls else {}
@@ -372,10 +376,8 @@ def check_bots(file: str, bots: Sequence[BotSpec], budgets: Timeouts) -> None:
             raise ConfigError(file, dotted(dotted("bot", bot.name), key), text)
     for bot in bots:
         if bot.limits and (bot, budgets) not in _limited:
-            try:
+            with blamed_on(file, dotted(dotted("bot", bot.name), bot.limits[0][0]), CannotStart):
                 run_blocking(check_limits(bot, budgets))
-            except CannotStart as error:
-                raise ConfigError(file, dotted(dotted("bot", bot.name), bot.limits[0][0]), str(error)) from None
             _limited.add((bot, budgets))
 
 
@@ -383,7 +385,7 @@ _reporting: set[tuple[BotSpec, str, tuple[AdjudicationRule, ...]]] = set()  # wh
 
 
 def check_adjudication(ladder: Ladder) -> None:
-    """Whether the judge of a pool with rules, or else each bot of it, says what they need. Raises ConfigError."""
+    """Raise ConfigError if the judge of a pool with rules, or else one of its bots, does not report what they need."""
     for pool in ladder.pools if any(pool.rules for pool in ladder.pools) else ():
         bots = {f"{dotted('bot', bot.name)}.command": bot.start for bot in ladder.entered(pool) if not bot.unfit}
         if pool.judge is not None:
@@ -400,10 +402,8 @@ def check_adjudication(ladder: Ladder) -> None:
 
 async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts) -> tuple[list[Pool], list[str]]:
     place = dotted("pool", pools[0].name)
-    try:
+    with blamed_on(file, f"{place}.engine", EngineFailed):
         running = await start_engine(engine, budgets)
-    except EngineFailed as error:
-        raise ConfigError(file, f"{place}.engine", str(error)) from None
     prepared: list[Pool] = []
     try:
         for pool in pools:
@@ -420,7 +420,7 @@ async def _ask(file: str, engine: BotSpec, pools: list[Pool], budgets: Timeouts)
 
 
 def _ask_bots(file: str, calls: list[tuple[str, ...]], budgets: Timeouts) -> list[list[str] | None]:
-    """For each call a key and what is wrong with it, or None."""
+    """Return for each call a key and what is wrong with it, or None."""
     last = ""
     try:
         asked = subprocess.run(

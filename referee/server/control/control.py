@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from ggp.referee.ladder.progress import RunControl
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.match.pool import WorkerPool, WorkersLost
 from ggp.referee.match.record_file import RecordFile
@@ -308,7 +309,7 @@ STOPPED = "stopped by a command"
 _OFTEN = 0.1  # seconds between two snapshots of the running matches
 
 
-class RunController:
+class RunController(RunControl):
     """Executes the commands of clients in the loop: the RunControl of a ladder's run, or that of an IdleRunner.
 
     `remains`: the referee waits for ggp-stop when nothing of the ladder is left to play. `read` reads the ladder's
@@ -328,7 +329,7 @@ class RunController:
         self._seen: tuple[object, ...] = ()
         self._looked = 0.0
 
-    # -- what the loop asks (see ladder.run.RunControl) ---------------------------------------------------------------
+    # -- what the loop asks (see ladder.progress.RunControl) ----------------------------------------------------------
 
     @property
     def paused(self) -> bool:

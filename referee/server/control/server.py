@@ -19,7 +19,7 @@ from ggp.protocol.errors import AddressError
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.pipe import CHUNK, report_on_stderr
 from ggp.protocol.transports.zmq import Service
-from ggp.referee.ladder.run import RunControl
+from ggp.referee.ladder.progress import RunControl
 from ggp.referee.ladder.session import Control, RunContext
 from ggp.referee.server.control.control import CommandQueue, RunController
 from ggp.referee.server.control.handlers import Background, Make, responders

@@ -19,7 +19,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from ggp.protocol.standard_streams import prepare_streams
-from ggp.referee.ladder.live import LiveTable, LogLines, compose, duration, final_summary, shares, status_line
+from ggp.referee.ladder.live import compose, duration, final_summary, live_table, log_lines, shares, status_line
 from ggp.referee.ladder.progress import Playing, Progress
 from ggp.referee.ladder.standings import BotScore, RankedPlace
 from ggp.referee.ladder.store.model import FitRow, PoolEntry
@@ -153,18 +153,18 @@ def test_it_is_drawn_a_few_times_a_second() -> None:
     console = Console(file=(out := io.StringIO()), width=80, height=24, force_terminal=True)
     clock = iter(number / 100 for number in range(10_000))
     progress = Progress("often")
-    with LiveTable(console, lambda: next(clock)) as live:
+    with live_table(console, lambda: next(clock)) as update:
         for _ in range(200):
-            live.update(progress)
+            update(progress)
     # Every update reads the clock once, every drawing once more; then the last one, on leaving.
     assert 3 <= out.getvalue().count("often") <= 6
 
 
 def test_the_last_state_is_drawn_and_taken_away() -> None:
     console = Console(file=(out := io.StringIO()), width=80, height=24, force_terminal=True)
-    with LiveTable(console, lambda: 0.0) as live:
-        live.update(Progress("x", stored=1))
-        live.update(Progress("x", stored=777))
+    with live_table(console, lambda: 0.0) as update:
+        update(Progress("x", stored=1))
+        update(Progress("x", stored=777))
     text = out.getvalue()
     assert "777 games" in text
     screen = TerminalScreen(80, 24)
@@ -175,13 +175,13 @@ def test_the_last_state_is_drawn_and_taken_away() -> None:
 PROGRAM = """
 import sys, time
 from rich.console import Console
-from ggp.referee.ladder.live import LiveTable
+from ggp.referee.ladder.live import live_table
 from ggp.referee.ladder.progress import Progress
 from tests.referee.ladder.test_live import place
 progress = Progress("run", stored=5, target=50, standings={"pool": [place("bot", 0, 1, 2, .5)] * 30})
-with LiveTable(Console(), lambda: progress.stored) as live:  # so that each update is drawn
+with live_table(Console(), lambda: progress.stored) as update:  # so that each update is drawn
     for step in range(6):
-        live.update(progress)
+        update(progress)
         progress.stored += 1
         if step == 2:
             sys.stdin.readline()  # meanwhile the terminal is resized
@@ -239,29 +239,29 @@ def _read(descriptor: int) -> bytes:
 
 def test_a_line_every_while_and_every_tenth() -> None:
     said: list[str] = []
-    log = LogLines(said.append, every=60)
+    update = log_lines(said.append, every=60)
     progress = Progress("x", stored=1000, target=1100)  # 100 games are to be played
     for second in range(181):
         progress.seconds = float(second)
-        log.update(progress)
+        update(progress)
     assert len(said) == 3
     said.clear()
     for _ in range(100):
         progress.games += 1
         progress.stored += 1
-        log.update(progress)
+        update(progress)
     assert len(said) == 10
     assert said[-1].startswith("1,100 of 1,100 games")
 
 
 def test_messages_and_kinds_of_faults_are_said_once() -> None:
     said: list[str] = []
-    log, progress = LogLines(said.append), Progress("x", messages=["a worker\nwas lost"])
+    update, progress = log_lines(said.append), Progress("x", messages=["a worker\nwas lost"])
     for count in (1, 2, 3):
         progress.faults["chaos\x1b[1m", "time"] = count
-        log.update(progress)
+        update(progress)
     progress.messages.append("b")
-    log.update(progress)
+    update(progress)
     assert said == ["a worker�was lost", "fault: chaos�[1m time", "b"]
 
 
