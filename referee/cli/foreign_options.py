@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 from ggp.referee.match.bot_spec import WordError
 from ggp.referee.match.clock import foreign_control
+from ggp.referee.ratings.sprt import TEST_WORD
 
 _OURS = {
     "tc": "--time",
@@ -53,11 +54,9 @@ _OTHER_WORDS = {
     "threads": "write --jobs N",
 }
 _SHOWN = ("plies", "all", "engine")  # values of --verbose that may follow it after a blank
-_NUMBER = r"[-+]?(?:[0-9.][-+.0-9e]*|nan|inf)?$"
-SPRT_WORD = re.compile(rf"(elo0|elo1|alpha|beta)={_NUMBER}|model=[a-z]+$")
 _RULE = re.compile("(winrate|score|plies|after|movecount|movenumber|twosided)=")
 # Options that take the words after them, as far as they are of this form.
-_WITH_WORDS = {"sprt": SPRT_WORD, "resign": _RULE, "draw": _RULE}
+_WITH_WORDS = {"sprt": TEST_WORD, "resign": _RULE, "draw": _RULE}
 _BOOK = re.compile("(file|format|order|start|plies|policy)=.")
 _SETTING = re.compile(
     r"(cmd|name|args?|tc|st|nodes|depth|dir|restart|proto|timemargin|rating|tscale|trust|whitepov|initstr|stderr|book|"

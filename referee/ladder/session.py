@@ -29,7 +29,7 @@ from ggp.referee.match.adjudication import AdjudicationRule
 from ggp.referee.match.bot_spec import BOTS, BotSpec, LaunchError, Snapshot, bot_words, is_built_in, knowing
 from ggp.referee.match.diagnosis import last_words
 from ggp.referee.match.engine import start_engine
-from ggp.referee.match.judge import check_reports
+from ggp.referee.match.judge import check_report
 from ggp.referee.match.match_runner import FIRST_PAUSE, LONGEST_PAUSE
 from ggp.referee.match.outcome import CannotStart, EngineFailed
 from ggp.referee.match.player import check_limits
@@ -394,7 +394,7 @@ def check_adjudication(ladder: Ladder) -> None:
             asked = (bot, pool.setting.new_game, pool.rules)
             if asked not in _reporting:
                 try:
-                    run_blocking(check_reports(knowing(bot, pool.engine), pool.setting, pool.rules, ladder.budgets))
+                    run_blocking(check_report(knowing(bot, pool.engine), pool.setting, pool.rules, ladder.budgets))
                 except CannotStart as error:
                     raise ConfigError(ladder.path, at, f"{error} (pool {pool.name})") from None
                 _reporting.add(asked)

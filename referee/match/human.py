@@ -25,8 +25,9 @@ from ggp.protocol.responder import Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
+from ggp.protocol.transports.subreaper import adopt_orphans
 from ggp.referee.match.advice import Adviser, analysis_control
-from ggp.referee.match.analysis import analysis_line
+from ggp.referee.match.analysis import analysis_line, show_plies
 from ggp.referee.match.bot_spec import (
     HUMAN,
     OUR_ENGINE,
@@ -590,6 +591,22 @@ def play_by_hand(
             run_blocking(table.close(killed))
     report.began, report.ended = began, time.monotonic()
     return report
+
+
+def play_at_terminal(run: SeriesRun, recorder: RecordFile, out: TextIO) -> SeriesReport:
+    """Play the matches that are left at this terminal, announce each, and close the record."""
+    adopt_orphans()
+    terminal = open_terminal(out)
+    show_ply = show_plies() if run.setup.extras.shows_plies else None
+
+    def seen(event: Event) -> None:
+        if show_ply is not None:
+            show_ply(event)
+        if line := announce(event):
+            terminal.show(line)
+
+    with recorder:
+        return play_by_hand(run, recorder, terminal, seen)
 
 
 def announce(event: Event) -> str:

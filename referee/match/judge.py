@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from ggp.referee.match.adjudication import AdjudicationRule, Adjudicator, missing
 from ggp.referee.match.analysis import read_analysis
-from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.match.bot_spec import BotSpec, is_human, knowing
 from ggp.referee.match.clock import NO_CLOCK, Clock, TimeControl
 from ggp.referee.match.outcome import BotFault, CannotStart, refused_genmove
 from ggp.referee.match.player import Player, start_bot
+from ggp.referee.match.series import SeriesConfig
 from ggp.referee.match.setting import Setting, Timeouts
 
 JUDGE = "adjudicator"  # its name in messages
@@ -36,13 +37,19 @@ class MatchJudge:
         return self._adjudicator.see(ply, seat, await _evaluate(self.player, self._setting, moves, colour, clock))
 
 
-async def check_reports(
-    spec: BotSpec, setting: Setting, rules: tuple[AdjudicationRule, ...], budgets: Timeouts
-) -> None:
-    """Start a bot, ask it for a move in the first position, and end it: whether it says what these rules need.
+async def check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
+    """Check that the judge, or without one every bot, reports what the rules of a series need. Raises CannotStart.
 
-    Raises CannotStart.
+    Each bot is started, asked for a move in the first position, and ended.
     """
+    for bot in [setup.judge] if setup.judge else bots if setup.rules else ():
+        if is_human(bot):
+            raise CannotStart(bot.name, "a human reports no win rate: leave --resign and --draw out")
+        await check_report(knowing(bot, setup.engine), setup.setting, setup.rules, setup.budgets)
+
+
+async def check_report(spec: BotSpec, setting: Setting, rules: tuple[AdjudicationRule, ...], budgets: Timeouts) -> None:
+    """Do the same for one bot."""
     player = await start_bot(spec, budgets)
     needed = " and ".join(dict.fromkeys(rule.measure for rule in rules))
     try:

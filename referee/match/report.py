@@ -10,8 +10,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ggp.protocol.printed import counted
-from ggp.referee.match.bot_spec import BotSpec, is_human
+from ggp.referee.command_line import BAD_USAGE
+from ggp.referee.match.bot_spec import BotSpec, is_built_in, is_human
 from ggp.referee.match.interference import InterferenceTable
+from ggp.referee.match.pool import PATIENCE
 from ggp.referee.match.process import safe_name
 from ggp.referee.match.series import SeriesScore, SeriesTally
 from ggp.referee.match.series_run import SeriesReport, SeriesRun
@@ -284,7 +286,7 @@ def live_parts(report: SeriesReport, rate: str = "", left: str = "") -> list[Lin
 
     The bar shows how many games are played, or where a test stands between its bounds.
     """
-    done, total = sum(run.done for run in report.runs), sum(run.setup.games for run in report.runs)
+    done, total = report.done, sum(run.setup.games for run in report.runs)
     share = done / total if total else 1.0
     if test := report.tally.test if len(report.runs) == 1 else None:
         bounds = test.hypotheses
@@ -440,6 +442,42 @@ def _skipped_lines(report: SeriesReport) -> Iterator[str]:
             noun = "is not an answer" if count == 1 else "are not answers"
             first = f" (the first: {escape_unprintable(firsts[name])[:_REASON]})" if name in firsts else ""
             yield f"skipped {counted(count, 'line')} of {name} that {noun}{first}"
+
+
+def why_incomplete(report: SeriesReport) -> Iterator[str]:
+    """Say what was suspended, failed or was stopped, and what to do, one line each."""
+    for who, reason in report.suspended.items():
+        yield f"{who} is suspended: {reason}"
+    if told := {bot.name for bot in bots_of(report)} & report.suspended.keys():
+        yield stderr_kept(report, told)
+    if failed := sum(run.tally.faults["engine", "engine_failed"] for run in report.runs):
+        yield f"THE ENGINE FAILED in {failed} matches, which are void: see the record"
+    if report.gave_up:
+        yield f"{report.waits}; no process could be started for {PATIENCE:.0f} s"
+    if report.gone:
+        yield report.failed
+    elif report.failed:
+        yield f"cannot go on writing the record: {report.failed}; free space and repeat"
+    if report.deaths:
+        recorded = report.runs[0].setup.record
+        how = "the same command" if recorded else "a command with --record FILE, given again,"
+        who = f"worker processes died {report.deaths} times in a row" if report.deaths > 1 else "a worker process died"
+        yield f"{who}; {how} goes on with what is left"
+    if report.stopped:
+        yield "stopped; the matches that were finished are kept"
+
+
+def exit_status(report: SeriesReport) -> int:
+    """Return the exit status of `ggp match`."""
+    if report.stopped:
+        return 128 + report.stopped
+    if report.suspended and not any(run.tally.terminations for run in report.runs):
+        bots = {bot.name: bot for run in report.runs for bot in run.setup.bots}
+        for who, reason in report.suspended.items():
+            if who in bots and is_built_in(bots[who]) and f"exit status {BAD_USAGE}" in reason:
+                return BAD_USAGE  # there is no such built-in, or no such option
+    void = any(run.tally.void for run in report.runs)
+    return 1 if void or report.suspended or report.deaths or report.failed or report.gave_up else 0
 
 
 def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:

@@ -5,7 +5,7 @@ Every match is made durable first, then counted, and only then announced.
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -68,6 +68,11 @@ class SeriesReport:
     def tally(self) -> SeriesTally:
         """The tally of the first series."""
         return self.runs[0].tally
+
+    @property
+    def done(self) -> int:
+        """Count the matches of all series that are over."""
+        return sum(run.done for run in self.runs)
 
     @property
     def attempts(self) -> int:
@@ -162,6 +167,16 @@ def resume_series(
     for name, run in runs.items():
         run.left.extend(number for number in range(run.setup.games) if number not in done[name])
     return list(runs.values()), recorder
+
+
+def found_in_record(report: SeriesReport, file: RecordFile) -> Iterator[str]:
+    """Say in lines for the user what the record held before this run."""
+    record, total = report.runs[0].setup.record, sum(run.setup.games for run in report.runs)
+    if file.dropped:
+        yield f"{record}: cut off {file.dropped} bytes of a match that was not finished"
+    yield from (f"{record}: {torn}; a match that was not finished" for torn in file.torn)
+    if held := total - sum(len(run.left) for run in report.runs):
+        yield f"{record} holds {held} of these {total} matches already: they are not played again"
 
 
 def _check_versions(setup: SeriesConfig, number: int, old: Record) -> None:

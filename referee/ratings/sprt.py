@@ -7,6 +7,7 @@ order of the schedule. Effects are in Elo: logistic (score s = 1 / (1 + 10^(−E
 """
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
@@ -178,6 +179,38 @@ PRESETS = {
     "simplify": Hypotheses(-15, 5),  # is it at least no worse? for code that goes away
     "big": Hypotheses(0, 50),  # a quick answer where much is expected
 }
+
+
+_NUMBER = r"[-+]?(?:[0-9.][-+.0-9e]*|nan|inf)?$"
+TEST_WORD = re.compile(rf"(elo0|elo1|alpha|beta)={_NUMBER}|model=[a-z]+$")
+
+
+def read_hypotheses(text: str) -> Hypotheses:
+    """Read `elo0=0,elo1=5[,alpha=…,beta=…,model=…]`, with commas or blanks, or the name of a preset.
+
+    Raises SprtError.
+    """
+    if text in PRESETS:
+        return PRESETS[text]
+    said = dict[str, str]()
+    for word in re.split(r"[\s,]+", text.strip()):
+        name, _, value = word.partition("=")
+        if not TEST_WORD.match(word) or name in said:
+            raise SprtError(
+                f"{text[:80]!r}: write elo0=0 elo1=5, then alpha=0.05 beta=0.05 model={MODELS[0]} if they differ, "
+                f"or one of {', '.join(PRESETS)}"
+            )
+        said[name] = value
+    if "elo0" not in said or "elo1" not in said:
+        raise SprtError("give both hypotheses, as in --sprt elo0=0 elo1=5")
+    model = next((known for known in MODELS if known == said.get("model", MODELS[0])), None)
+    if model is None:
+        raise SprtError(f"model {said['model']!r} is none of {', '.join(MODELS)}")
+    try:
+        numbers = {name: float(value) for name, value in said.items() if name != "model"}
+    except ValueError as error:
+        raise SprtError(str(error)) from None
+    return Hypotheses(**numbers, model=model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.cli.foreign_options import translate
-from ggp.referee.cli.match import main, read_test
+from ggp.referee.cli.match import main
 from ggp.referee.match.bot_spec import WordError
 from ggp.referee.match.clock import TimeControl
-from ggp.referee.ratings.sprt import PRESETS, Hypotheses
+from ggp.referee.ratings.sprt import PRESETS, Hypotheses, read_hypotheses
 from tests.support.codes import raises
 
 BOTS = ("yugo", "random", "greedy")
@@ -142,9 +142,11 @@ def test_a_time_control_without_time_is_not_answered_with_another(
 
 
 def test_the_words_of_a_test() -> None:
-    assert read_test("elo0=0 elo1=5") == Hypotheses(0, 5)
-    assert read_test("elo0=-3,elo1=1,alpha=0.1,beta=0.2,model=logistic") == Hypotheses(-3, 1, 0.1, 0.2, "logistic")
-    assert read_test("gate") is PRESETS["gate"]
+    assert read_hypotheses("elo0=0 elo1=5") == Hypotheses(0, 5)
+    assert read_hypotheses("elo0=-3,elo1=1,alpha=0.1,beta=0.2,model=logistic") == Hypotheses(
+        -3, 1, 0.1, 0.2, "logistic"
+    )
+    assert read_hypotheses("gate") is PRESETS["gate"]
 
 
 @pytest.mark.parametrize(
