@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggp.protocol.errors import CommandFailed
+from ggp.protocol.responder import Later
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from ggp.referee.ladder.progress import RunControl
 from ggp.referee.ladder.store.model import StoreError
@@ -48,28 +49,27 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MatchUnderWay:
-    """A pair of a ladder that was given out, or a match of a series; `since` in seconds of CLOCK_MONOTONIC."""
+    """A pair of a ladder that a worker has, or a match of a series."""
 
     key: str
     pool: str
     first: str
     second: str
-    since: float
+    since: float  # seconds of CLOCK_MONOTONIC
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesStatus:
-    """The progress of a series of ggp-match. `wins`, `draws`, `losses` are the first bot's; `state`: playing, over,
-    aborted, or failed."""
+    """The progress of a series of ggp-match."""
 
     key: str
-    state: str
+    state: str  # playing, over, aborted or failed
     game: str
     first: str
     second: str
     games: int
     played: int
-    wins: int
+    wins: int  # of the first bot
     draws: int
     losses: int
     void: int
@@ -78,12 +78,11 @@ class SeriesStatus:
 
 @dataclass(frozen=True, slots=True)
 class ControlStatus:
-    """What clients read. `change` grows with everything that ggp-wait waits for; `records` are those of extra series,
-    compressed."""
+    """The snapshot of a run that clients read."""
 
     name: str = ""
     state: RunState = RunState.IDLE
-    change: int = 0
+    change: int = 0  # grows with everything that ggp-wait waits for
     stored: int = 0
     games: int = 0
     plies: int = 0
@@ -93,7 +92,7 @@ class ControlStatus:
     ladder: "Ladder | None" = None
     under_way: tuple[MatchUnderWay, ...] = ()
     series: Mapping[str, SeriesStatus] = field(default_factory=dict)
-    records: Mapping[str, bytes] = field(default_factory=dict)
+    records: Mapping[str, bytes] = field(default_factory=dict)  # of extra series, compressed
 
 
 class CommandQueue:
@@ -106,7 +105,11 @@ class CommandQueue:
         self._commands: queue.Queue[tuple[Future[Any], Callable[[RunController], Any]]] = queue.Queue(COMMANDS)
 
     def submit(self, command: "Callable[[RunController], T]") -> "Future[T]":
-        """Have the loop execute this. Raises CommandFailed, as the result may; then nothing was done."""
+        """Have the loop execute a command.
+
+        Raises:
+            CommandFailed: Nothing was done. The future may raise it, too.
+        """
         answer: Future[T] = Future()
         if self.closed:
             raise CommandFailed("the referee has ended", code="ended")
@@ -117,7 +120,7 @@ class CommandQueue:
         return answer
 
     def ask(self, command: "Callable[[RunController], T]", seconds: float | None = PATIENCE) -> T:
-        """Submit it and wait for the result. Raises CommandFailed, and then nothing was done."""
+        """Submit a command and wait for its result. Raises CommandFailed if nothing was done."""
         answer = self.submit(command)
         try:
             return answer.result(seconds)
@@ -126,8 +129,22 @@ class CommandQueue:
                 raise CommandFailed(BUSY, code="busy") from None
             return answer.result()
 
+    def later(self, command: "Callable[[RunController], None]") -> Later:
+        """Submit a command whose answer is empty, and return a function that returns it once it is there."""
+        done, until = self.submit(command), time.monotonic() + PATIENCE
+
+        def answer() -> str | None:
+            if done.done():
+                done.result()
+                return ""
+            if time.monotonic() > until and done.cancel():
+                raise CommandFailed(BUSY, code="busy")
+            return None
+
+        return answer
+
     def serve(self, controller: "RunController", seconds: float = 0.0) -> None:
-        """Execute the commands that came; wait so long for the first."""
+        """Execute the commands that have come. Wait `seconds` for the first."""
         for _ in range(COMMANDS):
             try:
                 answer, command = self._commands.get(seconds > 0, seconds or None)
@@ -141,7 +158,7 @@ class CommandQueue:
                     answer.set_exception(error)
 
     def close(self) -> None:
-        """The loop has ended: refuse the commands that wait."""
+        """Refuse the commands that wait, because the loop has ended."""
         self.closed = True
         with contextlib.suppress(queue.Empty):
             while True:
@@ -159,14 +176,13 @@ KEPT = 256  # series that are remembered, and matches whose records are
 
 @dataclass(slots=True)
 class ExtraSeries:
-    """A series that is being played. `left`: numbers of matches that were not started; `tally`: with the matches that
-    its record file held before; `out`: number and start of each running match, by key."""
+    """A series that is being played."""
 
     setup: SeriesConfig
-    left: deque[int]
-    tally: SeriesTally
+    left: deque[int]  # numbers of the matches that were not started
+    tally: SeriesTally  # includes the matches that its record file held before
     recorder: RecordFile
-    out: dict[str, tuple[int, float]] = field(default_factory=dict)
+    out: dict[str, tuple[int, float]] = field(default_factory=dict)  # number and start of each running match, by key
     state: str = "playing"
     reason: str = ""
 
@@ -198,7 +214,7 @@ class SeriesQueue:
         return bool(self._open)
 
     def begin(self, series: ExtraSeries) -> str:
-        """Start the series; returns its name. Raises CommandFailed."""
+        """Start a series and return its name. Raises CommandFailed."""
         name = series.setup.series
         if name in self.status:
             raise CommandFailed(f"{name} is such a series already: choose another seed=N")
@@ -210,7 +226,7 @@ class SeriesQueue:
         return name
 
     def keys(self, key: str) -> list[str]:
-        """The running matches of the series of this name, or the one of this key; [] if there is none."""
+        """Return the running matches of the series of this name, or the one of this key."""
         if found := self._open.get(key):
             return list(found.out)
         bare = key.partition(".")[0]
@@ -223,14 +239,14 @@ class SeriesQueue:
             self._publish(found)
 
     def under_way(self) -> Iterator[MatchUnderWay]:
-        """Every running match."""
+        """Yield the running matches."""
         for series in self._open.values():
             for key, (number, since) in series.out.items():
                 first, second = (series.setup.bots[bot].name for bot in seats(number))
                 yield MatchUnderWay(key, "", first, second, since)
 
     def next_batches(self, now: float) -> list[Batch]:
-        """The next match of the series with the fewest running ones."""
+        """Return the next match of the series with the fewest running ones, [] for none."""
         waiting = [series for series in self._open.values() if series.left]
         if not waiting:
             return []
@@ -240,7 +256,7 @@ class SeriesQueue:
         return [Batch(replace(series.setup, record=""), (number,))]
 
     def on_result(self, chunk: BatchResult) -> bool:
-        """Record and count what came back; False if it belongs to no series of ours."""
+        """Record and count a result. Return False if it belongs to none of these series."""
         series = self._open.get(chunk.given[0]) if len(chunk.given) == 1 else None
         if series is None:
             return False
@@ -310,13 +326,15 @@ _OFTEN = 0.1  # seconds between two snapshots of the running matches
 
 
 class RunController(RunControl):
-    """Executes the commands of clients in the loop: the RunControl of a ladder's run, or that of an IdleRunner.
-
-    `remains`: the referee waits for ggp-stop when nothing of the ladder is left to play. `read` reads the ladder's
-    file again and raises ConfigError.
-    """
+    """Executes the commands of clients in the loop of a LadderRun (see RunControl) or of an IdleRunner."""
 
     def __init__(self, commands: CommandQueue, remains: bool, read: "Callable[[], Ladder] | None" = None) -> None:
+        """Wait for a loop that serves the commands.
+
+        Args:
+            remains: Wait for ggp-stop when nothing of the ladder is left to play.
+            read: Reads the ladder's file again, or raises ConfigError.
+        """
         self.commands = commands
         self.extras = SeriesQueue()
         self.run: LadderRun | None = None
@@ -374,7 +392,7 @@ class RunController(RunControl):
         self.extras.on_workers_lost()
 
     def close(self) -> None:
-        """The loop has ended: answer every waiting client."""
+        """Answer every waiting client, because the loop has ended."""
         self.extras.close()
         self._over = self._over or STOPPED
         self._leaving, self.ending = False, ""
@@ -384,7 +402,7 @@ class RunController(RunControl):
     # -- commands: each raises CommandFailed and has then changed nothing ---------------------------------------------
 
     def pause(self) -> None:
-        """Start no pairs of the ladder until resume; a later run is not paused."""
+        """Start no pairs of the ladder until `resume`. A later run is not paused."""
         self._need_run()
         if self.ending or self._leaving:
             raise CommandFailed("the referee is stopping")
@@ -392,6 +410,7 @@ class RunController(RunControl):
         self._note("paused")
 
     def resume(self) -> None:
+        """Start pairs again."""
         self._need_run()
         if not self._paused:
             raise CommandFailed("it is not paused")
@@ -414,7 +433,7 @@ class RunController(RunControl):
         self._note("aborted", key)
 
     def suspend(self, bot: str, reason: str) -> None:
-        """By name or label, in all pools."""
+        """Suspend a bot in all pools, by its name or label."""
         store = self._need_run().store
         with _refused():
             known = {seat.label: seat for pool in store.pools() for seat in store.seats(pool.id) if seat.entered}
@@ -426,7 +445,7 @@ class RunController(RunControl):
         self._note("order", f"ggp-suspend {bot}")
 
     def readmit(self, bot: str) -> None:
-        """It is paired again from the next batch on."""
+        """Pair a suspended bot again, from the next batch on."""
         store = self._need_run().store
         with _refused():
             if not store.readmit(bot):
@@ -444,7 +463,7 @@ class RunController(RunControl):
         self._note("order", "ggp-reload")
 
     def begin(self, series: ExtraSeries) -> str:
-        """Play a series that is not rated; returns its key."""
+        """Play a series that is not rated, and return its key."""
         if self._leaving or self.ending:
             raise CommandFailed("the referee is stopping")
         key = self.extras.begin(series)
@@ -454,7 +473,7 @@ class RunController(RunControl):
     # -----------------------------------------------------------------------------------------------------------------
 
     def _note(self, kind: str, more: str = "") -> None:
-        """Store an event of the ladder; the command is executed even if the store fails."""
+        """Store an event of the ladder. The command is executed even if that fails."""
         if self.run is not None:
             text = f"{more} by {WHO}" if kind == "order" else f"by {WHO}" + (f": {more}" if more else "")
             with contextlib.suppress(StoreError):
@@ -467,14 +486,14 @@ class RunController(RunControl):
         return self.run
 
     def _pair(self, key: str) -> list[str]:
-        """The matches of a running pair of the ladder, by its name or the key of one of them."""
+        """Return the matches of a running pair of the ladder, by its name or the key of one of them."""
         for name, pair, _ in self.run.under_way.named() if self.run else ():
             if key.partition(".")[0] in (name, *(f"{name}-{game}" for game in (1, 2))):
                 return [f"{name}-{game + 1}" for game in range(2) if game not in pair.played]
         raise CommandFailed(f"no match {key} is being played: ggp-matches lists them")
 
     def _publish(self, now: bool = False) -> None:
-        """The status, if it has changed or is old."""
+        """Publish the status if it has changed or is old."""
         run, state, version = self.run, self._state, self.extras.version
         progress = run.progress if run else None
         seen = (state, version, progress and (progress.stored, progress.games, len(progress.messages)))
@@ -517,7 +536,7 @@ class RunController(RunControl):
 
 @contextlib.contextmanager
 def _refused() -> Iterator[None]:
-    """An error of the store or of the ladder's file is the client's answer."""
+    """Turn an error of the store or of the ladder's file into the client's answer."""
     from ggp.referee.ladder.toml_file import ConfigError
 
     try:
@@ -534,12 +553,12 @@ _DEATHS = 3  # times in a row that workers may die without a match in between
 
 
 class IdleRunner:
-    """Plays extra series until it is stopped: `stopped` by this signal, or `failed` for this reason."""
+    """Plays extra series until it is stopped."""
 
     def __init__(self, controller: RunController, jobs: int, hire: Callable[[], WorkerPool]) -> None:
         self.jobs = jobs
-        self.stopped = 0
-        self.failed = ""
+        self.stopped = 0  # by this signal
+        self.failed = ""  # for this reason
         self._controller = controller
         self._hire = hire
         self._pool: WorkerPool | None = None
@@ -547,7 +566,7 @@ class IdleRunner:
         controller.workers = self
 
     def go(self) -> None:
-        """Returns when every worker has ended."""
+        """Play, and return when every worker has ended."""
         with on_signals(self._stop, *STOP_SIGNALS):
             try:
                 self._play()
@@ -555,7 +574,7 @@ class IdleRunner:
                 self._wind_up()
 
     def drop(self, keys: list[str]) -> bool:
-        """Have these matches dropped."""
+        """Drop these matches. Return False if there are no workers, or they cannot."""
         return self._pool is not None and self._pool.drop(keys)
 
     def _play(self) -> None:

@@ -53,7 +53,6 @@ from ggp.referee.ratings.scale import half
 from ggp.referee.records import playing, unpack
 from ggp.referee.server.control.control import (
     BUSY,
-    PATIENCE,
     CommandQueue,
     ControlStatus,
     ExtraSeries,
@@ -72,56 +71,28 @@ _OPTIONS = ("games", "time", "openings", "seed", "record")
 
 
 def responders(commands: CommandQueue, store: Store | None, live: str, background: "Background") -> Make:
-    """Makes the responder of a client, which is trusted or not: a trusted client may start programs and write files
-    that the ladder does not name.
+    """Return a function that makes the responder of a client.
 
-    `store`: of the ladder, None without one; `live`: what the names of the workers' side files begin with.
+    Its argument says whether the client is trusted: such a client may start programs and write files that the ladder
+    does not name.
+
+    Args:
+        store: The store of the ladder, None without one.
+        live: What the names of the workers' side files begin with.
     """
     return lambda trusted: Responder(
         NAME,
         version("general-game-protocol"),
-        handlers(QueryHandlers(commands, store, live), CommandHandlers(commands, trusted), background),
+        RefereeCommands(commands, store, live, trusted).handlers(background),
         report_on_stderr,
     )
 
 
-def handlers(queries: "QueryHandlers", commands: "CommandHandlers", background: "Background") -> dict[str, LateHandler]:
-    """Every command of the referee but those that Responder answers itself. The signature of a function says how many
-    arguments its command takes."""
-    slow: dict[str, Callable[..., str]] = {
-        "ggp-standings": queries.standings,
-        "ggp-crosstable": queries.crosstable,
-        "ggp-bots": queries.bots,
-        "ggp-events": queries.events,
-        "ggp-matches": queries.matches,
-        "ggp-game": queries.game,
-        "ggp-history": queries.history,
-        "ggp-scene": queries.scene,
-        "showboard": queries.showboard,
-        "ggp-games": queries.games,
-        "ggp-options": queries.options,
-        "ggp-match": commands.match,
-    }
-    order = commands.order
-    quick: dict[str, Callable[..., str | Later]] = {
-        "ggp-version": lambda: "1",
-        "ggp-ladder": queries.ladder,
-        "ggp-result": queries.result,
-        "ggp-wait": queries.wait,
-        "ggp-pause": lambda: order(lambda controller: controller.pause()),
-        "ggp-resume": lambda: order(lambda controller: controller.resume()),
-        "ggp-stop": commands.stop,
-        "ggp-abort": lambda key: order(lambda controller: controller.abort(key)),
-        "ggp-suspend": commands.suspend,
-        "ggp-readmit": lambda bot: order(lambda controller: controller.readmit(bot)),
-        "ggp-reload": lambda: order(lambda controller: controller.reload()),
-    }
-    in_thread = {name: _checked(name, function, background.submit) for name, function in slow.items()}
-    return in_thread | {name: _checked(name, function, _call) for name, function in quick.items()}
+def _checked(name: str, function: Callable[..., str | Later], background: "Background | None" = None) -> LateHandler:
+    """Return a handler that calls the function, in the background if there is one.
 
-
-def _checked(name: str, function: Callable[..., Any], call: Callable[..., str | Later]) -> LateHandler:
-    """The handler that calls `call(function, *arguments)`; it refuses too few or too many arguments."""
+    The signature of the function says how many arguments its command takes.
+    """
     signature = inspect.signature(function)
 
     def answer(arguments: list[str]) -> str | Later:
@@ -129,13 +100,9 @@ def _checked(name: str, function: Callable[..., Any], call: Callable[..., str | 
             signature.bind(*arguments)
         except TypeError:
             raise _syntax_error(name) from None
-        return call(function, *arguments)
+        return function(*arguments) if background is None else background.submit(function, *arguments)
 
     return answer
-
-
-def _call(function: Callable[..., str | Later], *arguments: str) -> str | Later:
-    return function(*arguments)
 
 
 def _syntax_error(name: str) -> CommandFailed:
@@ -146,14 +113,14 @@ class Background:
     """A few threads for answers that take long."""
 
     def __init__(self) -> None:
-        block = (signal.SIG_SETMASK, signal.valid_signals())  # they belong to the run loop
+        block = (signal.SIG_SETMASK, signal.valid_signals())  # signals belong to the run loop
         self._threads = ThreadPoolExecutor(_THREADS, "answers", signal.pthread_sigmask, block)
-        self._work: list[Future[str]] = []
+        self._work: list[Future[Any]] = []
 
-    def submit(self, function: Callable[..., str], *arguments: str) -> Later:
-        """Call the function in one of the threads; a refusal by the store is the answer."""
+    def submit(self, function: Callable[..., Any], *arguments: str) -> Later:
+        """Call the function in one of the threads. A refusal by the store is the answer."""
 
-        def work() -> str:
+        def work() -> Any:
             try:
                 return function(*arguments)
             except StoreError as error:
@@ -171,18 +138,55 @@ class Background:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class QueryHandlers:
-    """The commands that change nothing (see responders). An argument that is not given is ""."""
+class RefereeCommands:
+    """The commands of a client, but for those that Responder answers itself. An omitted argument is "".
 
-    def __init__(self, commands: CommandQueue, store: Store | None, live: str) -> None:
-        self._commands = commands
-        self._store = store
-        self._live = live
+    All methods for commands raise CommandFailed.
+    """
+
+    def __init__(self, commands: CommandQueue, store: Store | None, live: str = "", trusted: bool = False) -> None:
+        """See responders."""
+        self._commands, self._store, self._live, self._trusted = commands, store, live, trusted
+
+    def handlers(self, background: Background) -> dict[str, LateHandler]:
+        """Return the handlers by command."""
+        slow: dict[str, Callable[..., str]] = {
+            "ggp-standings": self.standings,
+            "ggp-crosstable": self.crosstable,
+            "ggp-bots": self.bots,
+            "ggp-events": self.events,
+            "ggp-matches": self.matches,
+            "ggp-game": self.game,
+            "ggp-history": self.history,
+            "ggp-scene": self.scene,
+            "showboard": self.showboard,
+            "ggp-games": self.games,
+            "ggp-options": self.options,
+            "ggp-match": self.match,
+        }
+        later = self._commands.later
+        quick: dict[str, Callable[..., str | Later]] = {
+            "ggp-version": lambda: "1",
+            "ggp-ladder": self.ladder,
+            "ggp-result": self.result,
+            "ggp-wait": self.wait,
+            "ggp-pause": lambda: later(RunController.pause),
+            "ggp-resume": lambda: later(RunController.resume),
+            "ggp-stop": self.stop,
+            "ggp-abort": lambda key: later(lambda controller: controller.abort(key)),
+            "ggp-suspend": lambda bot, reason, *more: later(
+                lambda controller: controller.suspend(bot, " ".join((reason, *more)))
+            ),
+            "ggp-readmit": lambda bot: later(lambda controller: controller.readmit(bot)),
+            "ggp-reload": lambda: later(RunController.reload),
+        }
+        in_thread = {name: _checked(name, function, background) for name, function in slow.items()}
+        return in_thread | {name: _checked(name, function) for name, function in quick.items()}
 
     # -- the ladder ------------------------------------------------------------------------------------------------
 
     def ladder(self) -> str:
-        """A key a line; `error` is the rest of its line."""
+        """Return the state of the run, a key a line. `error` is the rest of its line."""
         status = self._commands.status
         return (
             f"name={status.name}\nstate={status.state}\nchange={status.change}\nstored={status.stored}\n"
@@ -191,6 +195,7 @@ class QueryHandlers:
         )
 
     def standings(self, pool_name: str = "") -> str:
+        """Return a line for each bot of a pool or of all pools, best first."""
         lines = []
         for pool in self._pools(pool_name):
             found = read_standings(self._need_store(), pool)
@@ -205,7 +210,7 @@ class QueryHandlers:
         return fit_lines(lines)
 
     def crosstable(self, pool_name: str = "") -> str:
-        """A line for every two bots that met, once; the points are the first one's."""
+        """Return a line for every two bots that met. The points are the first one's."""
         return fit_lines(
             f"pool={pool.name} first={first.label} second={second.label} games={score.games} points={score.points:g}"
             f" wins={score.wins} ties={score.ties} losses={score.losses}"
@@ -214,7 +219,7 @@ class QueryHandlers:
         )
 
     def bots(self) -> str:
-        """The entries, pool by pool; `reason` is the rest of its line."""
+        """Return the entries, pool by pool. `reason` is the rest of its line."""
         return fit_lines(
             f"pool={pool.pool.name} name={seat.label} state={'suspended' if seat.suspended else 'active'}"
             f" version={seat.version} games={pool.bot(seat).score.games} faults={pool.faults[seat.label]}"
@@ -225,13 +230,14 @@ class QueryHandlers:
         )
 
     def events(self, number: str = _EVENTS) -> str:
+        """Return the last events of the ladder."""
         found = self._need_store().events(_count(number, 1, MAX_ANSWER_LINES))
         return fit_lines(f"{event.at} {event.kind} {_one_line(event.text)}" for event in found)
 
     # -- matches ---------------------------------------------------------------------------------------------------
 
     def matches(self) -> str:
-        """A line for each running match, and for each that waits in a worker's batch (`ply=-`)."""
+        """Return a line for each running match, and for each that waits in a worker's batch (`ply=-`)."""
         now = time.monotonic()
         found: dict[str, Record] = {}
         for record in playing(self._live):
@@ -240,7 +246,7 @@ class QueryHandlers:
         return fit_lines(_match_line(match, found.get(match.key), now) for match in self._commands.status.under_way)
 
     def game(self, key: str) -> str:
-        """The facts of a match; `detail` is the rest of its line."""
+        """Return the facts of a match, a key a line. `detail` is the rest of its line."""
         record = self._record(key)
         start, end = record.start, record.end
         options = "".join(f",{name}={value}" for name, value in start.options.items())
@@ -257,20 +263,21 @@ class QueryHandlers:
         return _words(facts, "\n")
 
     def history(self, key: str) -> str:
+        """Return the moves of a match, a line each."""
         record = self._record(key)
         if len(record.plies) > MAX_ANSWER_LINES - 2:
             raise CommandFailed(f"{len(record.plies)} plies do not fit in an answer of {MAX_ANSWER_LINES} lines")
         return fit_lines(f"{ply.seat} {ply.colour} {ply.move}" for ply in record.plies)
 
     def scene(self, key: str, ply: str = "") -> str:
-        """The drawing after so many plies, as one line of JSON."""
+        """Return the drawing after so many plies (all by default), as one line of JSON."""
         record = self._record(key)
         last = len(record.plies)
         plies = _count(ply, 0, last) if ply else last
         return self._ask_engine(record.start.game, lambda engine: _scene(engine, record, plies))
 
     def showboard(self, key: str, ply: str = "") -> str:
-        """The board after so many plies, as text without empty lines."""
+        """Return the board after so many plies, as text without empty lines."""
         try:
             drawn = read_scene(self.scene(key, ply))
             lines = [*text.draw(drawn).splitlines(), *text.describe(drawn)]
@@ -279,7 +286,7 @@ class QueryHandlers:
         return "\n".join(line for line in lines if line.strip())
 
     def result(self, key: str, seconds: str = "0") -> Later:
-        """How a series stands, once it is over or after so many seconds. `reason` is the rest of its line."""
+        """Return the score of a series, once it is over or after so many seconds. `reason` is the rest of its line."""
         commands = self._commands
         if key not in commands.status.series:
             raise CommandFailed(f"no series {key} was asked for here: ggp-match answers its key")
@@ -299,7 +306,7 @@ class QueryHandlers:
     # -- the rest --------------------------------------------------------------------------------------------------
 
     def wait(self, seconds: str = _WAIT, change: str = "") -> Later:
-        """`change=N state=…`, once the change is another than this, or than now."""
+        """Return `change=N state=…` once the change differs from this one (by default the current one)."""
         commands = self._commands
         until = time.monotonic() + _seconds(seconds)
         since = _count(change, 0, 2**63) if change else commands.status.change
@@ -313,20 +320,96 @@ class QueryHandlers:
         return answer
 
     def games(self) -> str:
+        """Return the games of the engine."""
+
         async def ask(engine: Engine) -> str:
             return "\n".join(await engine.games())
 
         return self._ask_engine("", ask)
 
     def options(self, game: str = "") -> str:
+        """Return the options of a game."""
         if not game:
             raise CommandFailed("name a game: ggp-games lists them")
         return self._ask_engine(game, lambda engine: engine.option_lines(game))
 
+    # -- commands that change something ---------------------------------------------------------------------------
+
+    def stop(self, after: str = "") -> Later:
+        """End the run now, or `after` the running matches."""
+        if after not in ("", "after"):
+            raise _syntax_error("ggp-stop")
+        return self._commands.later(lambda controller: controller.stop(bool(after)))
+
+    def match(self, *line: str) -> str:
+        """Start a series of `GAME FIRST SECOND [OPTION…]` and return its key.
+
+        The words are read as a shell reads them, but several blanks in quotes count as one.
+        """
+        try:
+            words = shlex.split(" ".join(line))
+        except ValueError as error:
+            raise CommandFailed(f"{str(error).lower()}: a command line stands in quotes") from None
+        if len(words) < 3:
+            raise _syntax_error("ggp-match")
+        options = _read_options(words[3:])
+        taken = self._commands.status.series
+        try:
+            setup, _ = prepare(self._setup(words[0], words[1], words[2], options))
+            while setup.series in taken:
+                if "seed" in options:
+                    raise CommandFailed(f"{setup.series} is such a series already: choose another seed=N")
+                setup = replace(setup, seed=setup.seed + 1)
+            (run,), recorder = resume_series([setup])
+        except (WordError, LaunchError, PrepareError, RecordFileError, ValueError) as error:
+            raise CommandFailed(_one_line(str(error))) from None
+        try:
+            return self._commands.ask(lambda c: c.begin(ExtraSeries(setup, run.left, run.tally, recorder)))
+        except CommandFailed:
+            recorder.close()
+            raise
+
     # --------------------------------------------------------------------------------------------------------------
 
+    def _setup(self, game: str, one: str, two: str, options: dict[str, str]) -> SeriesConfig:
+        """Return the series that the words describe, without what the engine adds. Raises CommandFailed, Problem."""
+        status, record = self._commands.status, options.get("record", "")
+        ladder = status.ladder
+        pool = next((pool for pool in ladder.pools if pool.name == game), None) if ladder else None
+        if record and not self._trusted:
+            raise CommandFailed("record=FILE is for clients on standard input or ipc://: others write no files")
+        first, second = distinct(self._bot(one), self._bot(two))
+        return SeriesConfig(
+            setting=_setting(game, pool, options.get("time")),
+            engine=pool.engine if pool else _engine_for(status, game.partition(",")[0]),
+            bots=(first, second),
+            games=_count(options.get("games", "2"), 1, _MOST_GAMES, "games="),
+            max_plies=pool.max_plies if pool else 0,
+            margin=pool.margin if pool else 50,
+            seed=_count(options.get("seed", "1"), 0, 2**31 - 1, "seed="),
+            openings=_count(options.get("openings", str(pool.openings if pool else 0)), 0, 1000, "openings="),
+            budgets=ladder.budgets if ladder else Timeouts(),
+            restart=False,
+            extras=NO_LIMITS,
+            pin=True,
+            record=str(Path(record).absolute()) if record else "",
+            referee=f"general-game-protocol {version('general-game-protocol')}",
+        )
+
+    def _bot(self, word: str) -> BotSpec:
+        """Find a bot of the ladder by its name, or read a built-in, tcp://HOST:PORT or a command line."""
+        ladder = self._commands.status.ladder
+        for bot in ladder.bots if ladder else ():
+            if bot.name == word:
+                return bot.start
+        start = with_version(read_bot(word))
+        if self._trusted or is_built_in(start) or (start.url.startswith("tcp://") and is_loopback(start.url)):
+            return start
+        problem = "is on another machine or at ipc://" if start.url else "is no bot of the ladder and no built-in one"
+        raise CommandFailed(f"{word[:80]!r} {problem}: such bots are for clients on standard input or over ipc://")
+
     def _ask_engine(self, game: str, ask: Callable[[Engine], Awaitable[str]]) -> str:
-        """Ask an engine that is started for this. Raises CommandFailed."""
+        """Start an engine, ask it, and end it. Raises CommandFailed."""
         ladder = self._commands.status.ladder
         spec, budgets = _engine_for(self._commands.status, game), ladder.budgets if ladder else Timeouts()
 
@@ -348,7 +431,7 @@ class QueryHandlers:
         return self._store
 
     def _pools(self, name: str) -> Sequence[PoolRow]:
-        """The pool of this name or key, or all."""
+        """Return the pool of this name or key, all for ""."""
         pools = self._need_store().pools()
         found = [pool for pool in pools if name in ("", pool.name, pool.key)]
         if name and not found:
@@ -356,7 +439,7 @@ class QueryHandlers:
         return found
 
     def _record(self, key: str) -> Record:
-        """The record of a running match, of one of an extra series, or of a stored one. Raises CommandFailed."""
+        """Return the record of a running match, of one of an extra series, or of a stored one. Raises CommandFailed."""
         for record in playing(self._live):
             if key in (record.start.match, _pair_of(record.start.match)):
                 return record
@@ -378,7 +461,7 @@ async def _scene(engine: Engine, record: Record, plies: int) -> str:
 
 
 def _engine_for(status: ControlStatus, game: str) -> BotSpec:
-    """That of the pool that plays the game, else of the first pool, else ours."""
+    """Return the engine of the pool that plays the game, else of the first pool, else ours."""
     pools = status.ladder.pools if status.ladder else ()
     found = [pool.engine for pool in pools if pool.setting.game == game] or [pool.engine for pool in pools]
     return found[0] if found else read_engine(None)
@@ -420,103 +503,6 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds <= _LONGEST_WAIT:
         raise CommandFailed(f"{text[:40]!r} is no number of seconds from 0 to {_LONGEST_WAIT:.0f}")
     return seconds
-
-
-# -- commands that change something -----------------------------------------------------------------------------------
-
-
-class CommandHandlers:
-    """The commands that change something (see responders)."""
-
-    def __init__(self, commands: CommandQueue, trusted: bool) -> None:
-        self._commands = commands
-        self._trusted = trusted
-
-    def order(self, command: Callable[[RunController], None]) -> Later:
-        """Have the loop execute this; the answer is empty."""
-        done, until = self._commands.submit(command), time.monotonic() + PATIENCE
-
-        def answer() -> str | None:
-            if done.done():
-                done.result()
-                return ""
-            if time.monotonic() > until and done.cancel():
-                raise CommandFailed(BUSY, code="busy")
-            return None
-
-        return answer
-
-    def stop(self, after: str = "") -> Later:
-        if after not in ("", "after"):
-            raise _syntax_error("ggp-stop")
-        return self.order(lambda controller: controller.stop(bool(after)))
-
-    def suspend(self, bot: str, reason: str, *more: str) -> Later:
-        return self.order(lambda controller: controller.suspend(bot, " ".join((reason, *more))))
-
-    def match(self, *line: str) -> str:
-        """The key of the series. Words are read as a shell reads them; many blanks in quotes are one."""
-        try:
-            words = shlex.split(" ".join(line))
-        except ValueError as error:
-            raise CommandFailed(f"{str(error).lower()}: a command line stands in quotes") from None
-        if len(words) < 3:
-            raise _syntax_error("ggp-match")
-        options = _read_options(words[3:])
-        taken = self._commands.status.series
-        try:
-            setup, _ = prepare(self._setup(words[0], words[1], words[2], options))
-            while setup.series in taken:
-                if "seed" in options:
-                    raise CommandFailed(f"{setup.series} is such a series already: choose another seed=N")
-                setup = replace(setup, seed=setup.seed + 1)
-            (run,), recorder = resume_series([setup])
-        except (WordError, LaunchError, PrepareError, RecordFileError, ValueError) as error:
-            raise CommandFailed(_one_line(str(error))) from None
-        try:
-            return self._commands.ask(lambda c: c.begin(ExtraSeries(setup, run.left, run.tally, recorder)))
-        except CommandFailed:
-            recorder.close()
-            raise
-
-    # --------------------------------------------------------------------------------------------------------------
-
-    def _setup(self, game: str, one: str, two: str, options: dict[str, str]) -> SeriesConfig:
-        """The series as the words describe it, without what the engine adds. Raises CommandFailed, Problem."""
-        status, record = self._commands.status, options.get("record", "")
-        ladder = status.ladder
-        pool = next((pool for pool in ladder.pools if pool.name == game), None) if ladder else None
-        if record and not self._trusted:
-            raise CommandFailed("record=FILE is for clients on standard input or ipc://: others write no files")
-        first, second = distinct(self._bot(one), self._bot(two))
-        return SeriesConfig(
-            setting=_setting(game, pool, options.get("time")),
-            engine=pool.engine if pool else _engine_for(status, game.partition(",")[0]),
-            bots=(first, second),
-            games=_count(options.get("games", "2"), 1, _MOST_GAMES, "games="),
-            max_plies=pool.max_plies if pool else 0,
-            margin=pool.margin if pool else 50,
-            seed=_count(options.get("seed", "1"), 0, 2**31 - 1, "seed="),
-            openings=_count(options.get("openings", str(pool.openings if pool else 0)), 0, 1000, "openings="),
-            budgets=ladder.budgets if ladder else Timeouts(),
-            restart=False,
-            extras=NO_LIMITS,
-            pin=True,
-            record=str(Path(record).absolute()) if record else "",
-            referee=f"general-game-protocol {version('general-game-protocol')}",
-        )
-
-    def _bot(self, word: str) -> BotSpec:
-        """A bot of the ladder by its name, a built-in, tcp://HOST:PORT, or a command line."""
-        ladder = self._commands.status.ladder
-        for bot in ladder.bots if ladder else ():
-            if bot.name == word:
-                return bot.start
-        start = with_version(read_bot(word))
-        if self._trusted or is_built_in(start) or (start.url.startswith("tcp://") and is_loopback(start.url)):
-            return start
-        problem = "is on another machine or at ipc://" if start.url else "is no bot of the ladder and no built-in one"
-        raise CommandFailed(f"{word[:80]!r} {problem}: such bots are for clients on standard input or over ipc://")
 
 
 def _read_options(words: list[str]) -> dict[str, str]:

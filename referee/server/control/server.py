@@ -36,9 +36,10 @@ PUBLIC = "every user of this machine may control and stop this over tcp; --bind 
 
 
 class ControlServer:
-    """Answers at a loopback or ipc address. Raises AddressError for any other, or one that is taken."""
+    """Answers clients over ZeroMQ, in a thread of its own."""
 
     def __init__(self, url: str, make: Make) -> None:
+        """Start at a loopback or ipc address. Raises AddressError for any other, or one that is taken."""
         self.trusted = url.startswith("ipc://")
         self.faults = 0  # failures of the server, which are on stderr with their tracebacks
         self.service = Service(url, lambda: make(self.trusted), CLIENTS)
@@ -65,9 +66,10 @@ class ControlServer:
 
 
 class StandardInput:
-    """Answers on these descriptors; `left` is called once the input ends or the client quits."""
+    """Answers a client on two descriptors, in a thread of its own."""
 
     def __init__(self, responder: Responder, left: Callable[[], None], stdin: int = 0, stdout: int = 1) -> None:
+        """Start. `left` is called once the input ends or the client quits."""
         self._responder = responder
         self._left = left
         self._stdin, self._stdout = stdin, stdout
@@ -75,7 +77,7 @@ class StandardInput:
         self._thread = _start_thread(self._serve, "standard input")
 
     def close(self) -> None:
-        """End the thread; one that is blocked by its reader ends with the process."""
+        """End the thread. One that is blocked by its reader ends with the process."""
         self._closing = True
         self._thread.join(_LAST)
 
@@ -99,7 +101,7 @@ class StandardInput:
 
 
 def _start_thread(work: Callable[[], None], name: str) -> threading.Thread:
-    """A daemon thread that receives no signals, which belong to the run loop."""
+    """Start a daemon thread that receives no signals: they belong to the run loop."""
 
     def run() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
@@ -114,18 +116,18 @@ def _start_thread(work: Callable[[], None], name: str) -> threading.Thread:
 
 
 class ControlAddresses(NamedTuple):
-    """Where clients connect: a loopback or ipc address ("" for none), standard input or not.
+    """Where clients of a referee connect."""
 
-    `remains`: the referee waits for commands when nothing is left to play.
-    """
-
-    url: str = ""
+    url: str = ""  # a loopback or ipc address
     stdin: bool = False
-    remains: bool = False
+    remains: bool = False  # the referee waits for commands when nothing is left to play
 
 
 def controlled(name: str, addresses: ControlAddresses) -> Control:
-    """Makes the run of a ladder answer there, for the command `name`. Raises UsageError for a bad address."""
+    """Return a control that makes a run answer clients, for the command `name`.
+
+    The control raises UsageError for a bad address.
+    """
 
     @contextlib.contextmanager
     def control(run: RunContext) -> Iterator[RunControl]:
@@ -161,7 +163,7 @@ def serving(
 
 
 def _leave(commands: CommandQueue, ends: bool) -> Callable[[], None]:
-    """Called at the end of standard input: stop the referee, unless clients can reach it otherwise."""
+    """Return a function that stops the referee if no client can reach it after the end of standard input."""
 
     def left() -> None:
         if ends:

@@ -16,7 +16,7 @@ from ggp.referee.ladder.standings import Standings, make_fit, places, standings_
 from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow
 from ggp.referee.ratings.scale import ELO
 from ggp.referee.server.control.control import CommandQueue
-from ggp.referee.server.control.handlers import QueryHandlers
+from ggp.referee.server.control.handlers import RefereeCommands
 from tests.support.stores import Filled, entrant, ladder, scores
 
 Capture = pytest.CaptureFixture[str]
@@ -217,7 +217,7 @@ def test_the_referee_answers_the_same(tmp_path: Path) -> None:
         with Filled(folder, ladder([entrant("ann", "v1", anchor=anchor), entrant("bob", "v2")])) as filled:
             filled.meet("ann", "bob", (0, "rules"), (0, "rules"), (1, "rules"), (0, "rules"))
             commands: CommandQueue = None  # type: ignore[assignment]  # standings come from the store alone
-            said = QueryHandlers(commands, filled.store, "").standings()
+            said = RefereeCommands(commands, filled.store).standings()
         ann, bob = (dict(word.split("=", 1) for word in line.split()) for line in said.splitlines())
         assert ann["zero"] == bob["zero"] == zero and float(bob["error"]) > 0
         if anchor is None:
