@@ -10,9 +10,10 @@ import zmq
 from ggp.protocol.transports.keys import KeyPair
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.server.lobby.auth import Admission
+from ggp.referee.server.lobby.config import LobbyTable
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.remote_bot import Lateness
-from ggp.referee.server.lobby.sessions import Bounds, Sessions
+from ggp.referee.server.lobby.sessions import Sessions
 from ggp.referee.server.lobby.socket import RouterSocket
 
 BUDGETS = Timeouts(start=20.0)
@@ -65,19 +66,12 @@ class MemoryLobby:
     """The sessions and the socket of a lobby."""
 
     def __init__(
-        self, bounds: Bounds, admission: Admission, connections: int, inside: str = "", arrivals: float = 0
+        self, table: LobbyTable, admission: Admission, connections: int, inside: str = "", arrivals: float = 0
     ) -> None:
         self.event_log = EventLog(quiet=True, write=lambda line: None)
-        self.sessions = Sessions(bounds, BUDGETS, ["yugo", "go"], admission, self.event_log, Lateness())
+        self.sessions = Sessions(table, BUDGETS, ["yugo", "go"], admission, self.event_log, Lateness())
         self.router = self.sessions.router = RouterSocket(
-            "tcp://127.0.0.1:*",
-            self.sessions,
-            admission,
-            queue=100,
-            connections=connections,
-            arrivals=arrivals,
-            heartbeat=(5000, 15000),
-            inside=inside,
+            "tcp://127.0.0.1:*", self.sessions, admission, connections, arrivals, inside
         )
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
 
@@ -102,13 +96,13 @@ class MemoryLobby:
 
 @asynccontextmanager
 async def open_lobby(
-    bounds: Bounds | None = None,
+    table: LobbyTable | None = None,
     admission: Admission | None = None,
     connections: int = 100,
     inside: str = "",
     arrivals: float = 0,
 ) -> AsyncIterator[MemoryLobby]:
-    opened = MemoryLobby(bounds or Bounds(), admission or Admission(), connections, inside, arrivals)
+    opened = MemoryLobby(table or LobbyTable(), admission or Admission(), connections, inside, arrivals)
     opened.router.open()
     opened.sessions.open()
     try:

@@ -62,7 +62,7 @@ def test_the_unit_waits_for_matches_and_has_room_for_all_connections(lobby: Lobb
     options = serves(words)
     assert options["json_logs"] and options["file"] == Path("lobby.toml")
     assert service["WorkingDirectory"] == f"%S/{service['StateDirectory']}"
-    assert int(service["TimeoutStopSec"]) > lobby.plan.drain + MOST_OF_THE_LOBBY
+    assert int(service["TimeoutStopSec"]) > lobby.table.drain + MOST_OF_THE_LOBBY
     assert (service["KillMode"], service["KillSignal"]) == ("mixed", "SIGTERM")
     assert service["RestartPreventExitStatus"] == "2"
     assert int(service["LimitNOFILE"]) > 2 * lobby.table.connections

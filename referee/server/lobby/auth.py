@@ -33,7 +33,7 @@ _ADDRESS = re.compile(rb"[0-9A-Fa-f.:%a-z]{0,80}")
 
 
 def require_keys(socket: "zmq.Socket[bytes]", pair: KeyPair) -> None:
-    """Before bind: the socket accepts only CURVE, and asks ZAP for every handshake; without an answer it refuses."""
+    """Make a socket accept only CURVE and ask ZAP for every handshake. Call it before bind."""
     socket.setsockopt(zmq.CURVE_SERVER, 1)
     socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
     socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
@@ -42,23 +42,62 @@ def require_keys(socket: "zmq.Socket[bytes]", pair: KeyPair) -> None:
 
 
 class Authenticator:
-    """Answers ZAP requests: accepts the keys of a registry. Pure but for the registry's file.
+    """The ZAP handler: it accepts the keys of a registry.
 
-    User-Id in the answer is the public key, so a message's sender is `frame.get("User-Id")`, whatever its hello says;
-    KeyRegistry.find maps the key to owner and bots. `on_refusal(address, key, reason)` is called for every refusal.
+    The User-Id in an answer is the public key, so `frame.get("User-Id")` says who sent a message, whatever its hello
+    claims.
     """
 
     def __init__(
         self, registry: KeyRegistry, on_refusal: Callable[[str, str, str], object] = lambda address, key, reason: None
     ) -> None:
+        """Answer nothing before `open`.
+
+        Args:
+            on_refusal: Called with the address, key and reason of every refusal.
+        """
         self._registry = registry
         self._on_refusal = on_refusal
         self._buckets = KeyedBuckets(RATE, BURST, MOST_REMEMBERED)  # handshakes, by key
+        self._socket: zmq.Socket[bytes] | None = None
+
+    def open(self, context: "zmq.Context[zmq.Socket[bytes]]") -> "zmq.Socket[bytes]":
+        """Return the socket that libzmq asks. When it can be read, call handle_one until it returns False.
+
+        Open it before the sockets of the context are bound: they refuse every key without it.
+        """
+        # A ROUTER, not the REP of the RFC's example: a request that cannot be answered holds up no other.
+        self._socket = context.socket(zmq.ROUTER, socket_class=zmq.Socket)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.bind(ENDPOINT)
+        return self._socket
+
+    def close(self) -> None:
+        """Refuse every key from now on."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def handle_one(self) -> bool:
+        """Answer one request. Return False if none waits."""
+        if self._socket is None:
+            return False
+        try:
+            frames = self._socket.recv_multipart(zmq.NOBLOCK)
+        except zmq.ZMQError:
+            return False
+        peer, *rest = frames
+        delimiter, request = rest[:1], rest[1:]
+        reply = self.answer(request, time.monotonic()) if delimiter == [b""] else None
+        if reply is not None:
+            with contextlib.suppress(zmq.ZMQError):  # without an answer the key is refused
+                self._socket.send_multipart([peer, b"", *reply], zmq.NOBLOCK)
+        return True
 
     def answer(self, frames: list[bytes], now: float) -> list[bytes] | None:
-        """The reply to a request, None if it does not even say what to reply to. `now` in seconds, monotonic.
+        """Return the reply to a request, or None if the request does not say what to reply to.
 
-        Never raises: a failure is answered with a refusal.
+        A failure is answered with a refusal. `now` is in seconds, monotonic.
         """
         if len(frames) < 2 or len(frames[1]) > 255:
             return None
@@ -70,7 +109,7 @@ class Authenticator:
         return [_VERSION, frames[1], status, text, user, b""]
 
     def _judge(self, frames: list[bytes], now: float) -> tuple[bytes, bytes, bytes]:
-        """Status, text and user of the answer."""
+        """Return the status, text and user of the answer."""
         version, _, domain, address, _, mechanism = [*frames, *[b""] * 6][:6]
         where = address.decode() if _ADDRESS.fullmatch(address) else "?"
         credentials = frames[6:]
@@ -96,38 +135,6 @@ class Authenticator:
         return b"400", b"No access", b""
 
 
-class Zap:
-    """The socket that libzmq asks: when `socket` can be read, call handle_one until it returns False, in one thread.
-
-    Start it before the sockets of the context are bound: they refuse every key without it.
-    """
-
-    def __init__(self, context: "zmq.Context[zmq.Socket[bytes]]", authenticator: Authenticator) -> None:
-        self._authenticator = authenticator
-        # A ROUTER, not the REP of the RFC's example: one request that cannot be answered holds up no other.
-        self.socket: zmq.Socket[bytes] = context.socket(zmq.ROUTER, socket_class=zmq.Socket)
-        self.socket.setsockopt(zmq.LINGER, 0)
-        self.socket.bind(ENDPOINT)
-
-    def handle_one(self) -> bool:
-        """Answer one request; False if none waits."""
-        try:
-            frames = self.socket.recv_multipart(zmq.NOBLOCK)
-        except zmq.ZMQError:  # nothing there, or closed
-            return False
-        peer, *rest = frames
-        delimiter, request = rest[:1], rest[1:]
-        reply = self._authenticator.answer(request, time.monotonic()) if delimiter == [b""] else None
-        if reply is not None:
-            with contextlib.suppress(zmq.ZMQError):  # without an answer the key is refused
-                self.socket.send_multipart([peer, b"", *reply], zmq.NOBLOCK)
-        return True
-
-    def close(self) -> None:
-        """Refuse every key from now on."""
-        self.socket.close()
-
-
 # -- admission --------------------------------------------------------------------------------------------------------
 
 
@@ -142,8 +149,10 @@ _FOR_LOCAL = "this socket is for bots that the lobby started itself"
 
 
 class NotAdmitted(CodedError):
-    """A connection is refused; str() says why and what to do. `lasting`: time changes nothing. `bye` is what the other
-    end reads."""
+    """The refusal of a connection. str() says why and what to do, `bye` is what the other end reads.
+
+    A refusal is `lasting` if trying again later will not help.
+    """
 
     def __init__(self, code: str, reason: str, *, lasting: bool = False) -> None:
         super().__init__(reason, code=code)
@@ -153,10 +162,10 @@ class NotAdmitted(CodedError):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of commands: an owner, and the bots that it may act for (None: any, and `owner` is "")."""
+    """The author of commands: an owner, and the bots that the owner may act for."""
 
-    owner: str
-    bots: tuple[str, ...] | None = None
+    owner: str  # "" without keys
+    bots: tuple[str, ...] | None = None  # None: any
 
     def speaks_for(self, bot: str) -> bool:
         return self.bots is None or bot in self.bots
@@ -164,29 +173,27 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class LocalIdentities:
-    """The local bots: all names, and the identities of the running processes. `web`: processes of `ggp web`, which
-    speak for people; `seats`: names that only they use."""
+    """Who may dial the inside socket, by process id."""
 
-    names: frozenset[str] = frozenset()
-    processes: dict[int, Identity] = field(default_factory=dict)
-    web: set[int] = field(default_factory=set)
-    seats: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # of all local bots
+    processes: dict[int, Identity] = field(default_factory=dict)  # of local bots
+    web: set[int] = field(default_factory=set)  # of `ggp web`, which speaks for people
+    seats: frozenset[str] = frozenset()  # names that only `ggp web` uses
 
 
 class Admission:
     """Admission without keys, for loopback addresses: every bot is its own owner, under the name that it gives.
 
     The key of a local bot's connection is INSIDE and the number of its process, as the kernel reports it.
-    `authenticated`: whether other connections have a key, which every message is then checked for.
     """
 
-    authenticated = False
+    authenticated = False  # connections from outside have a key, which every message is checked for
 
     def __init__(self, local: LocalIdentities = LocalIdentities()) -> None:
         self._local = local
 
     def identify(self, key: str, hello: Hello) -> Identity:
-        """Raises NotAdmitted. A hello proves nothing: the key does."""
+        """Return who a connection speaks for, as its key proves: a hello proves nothing. Raises NotAdmitted."""
         if key.startswith(INSIDE) and not self.is_web(key):
             identity = self._local.processes.get(int(key.removeprefix(INSIDE)))
             if identity is None:
@@ -197,38 +204,35 @@ class Admission:
         return Identity(hello.name, hello.name)
 
     def author(self, key: str) -> Author:
-        """Raises NotAdmitted, also for a local bot."""
+        """Return the author that a connection gives commands for. Raises NotAdmitted, even for a local bot."""
         if key.startswith(INSIDE) and not self.is_web(key):
             raise NotAdmitted("stranger", _FOR_LOCAL)
         return Author("")
 
     def limits(self, owner: str, defaults: Mapping[str, int]) -> Mapping[str, int]:
-        """Limits of an owner: `connections`, `matches`, `messages` and `bytes` a second. Local bots have none."""
+        """Return the limits of an owner: connections, matches, messages and bytes a second. Local bots have none."""
         return dict.fromkeys(defaults, sys.maxsize) if owner.startswith(OWNER) else defaults
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
-        """Before the socket is bound."""
+        """Prepare a socket that is about to be bound."""
 
     def open(self) -> None:
-        """In the running loop."""
+        """Answer handshakes in the running loop."""
 
     def close(self) -> None:
-        """Once, before the context is closed."""
+        """Refuse every handshake. Call it once, before the context is closed."""
 
     def changed(self) -> bool:
-        """Whether the admitted keys may have changed since the last call."""
+        """Return whether the admitted keys may have changed since the last call."""
         return False
 
     def is_web(self, key: str) -> bool:
-        """Whether the connection is one of a process of `ggp web` that the lobby started."""
+        """Return whether the connection belongs to a process of `ggp web` that the lobby started."""
         return key.startswith(INSIDE) and int(key.removeprefix(INSIDE)) in self._local.web
 
 
 class KeyAuth(Admission):
-    """Admits those with a key of the registry. Raises KeyFileError, RegistryError for files that cannot be used.
-
-    A registry that is not `needed` may be missing: no key is accepted until the file exists.
-    """
+    """Admission of those whose key is in the registry."""
 
     authenticated = True
 
@@ -240,6 +244,14 @@ class KeyAuth(Admission):
         needed: bool = True,
         local: LocalIdentities = LocalIdentities(),
     ) -> None:
+        """Read the server's pair and the registry.
+
+        Args:
+            needed: Whether the registry must exist. Otherwise no key is accepted until it does.
+
+        Raises:
+            KeyFileError, RegistryError: A file cannot be used.
+        """
         super().__init__(local)
         self.pair: KeyPair = read_pair(pair)
         self._registry = KeyRegistry(registry)
@@ -250,7 +262,7 @@ class KeyAuth(Admission):
         self._event_log = event_log
         self._authenticator = Authenticator(self._registry, self.log_refusal)
         self._strangers: deque[float] = deque(maxlen=_STRANGERS)  # when unknown keys were logged one by one
-        self._zap: Zap | None = None
+        self._zap: zmq.Socket[bytes] | None = None
         self._reading: Reading | None = None
 
     def identify(self, key: str, hello: Hello) -> Identity:
@@ -283,18 +295,17 @@ class KeyAuth(Admission):
         return entry
 
     def prepare(self, context: Context, socket: "zmq.Socket[bytes]") -> None:
-        self._zap = Zap(context, self._authenticator)
+        self._zap = self._authenticator.open(context)
         require_keys(socket, self.pair)
 
     def open(self) -> None:
         assert self._zap is not None
-        self._reading = Reading(self._zap.socket, self._answer)
+        self._reading = Reading(self._zap, self._answer)
 
     def close(self) -> None:
         if self._reading is not None:
             self._reading.close()
-        if self._zap is not None:
-            self._zap.close()
+        self._authenticator.close()
         self._reading = self._zap = None
 
     def changed(self) -> bool:
@@ -303,11 +314,11 @@ class KeyAuth(Admission):
         return self._registry.changed()
 
     def _answer(self) -> None:
-        if self._zap is None or not self._zap.handle_one():
+        if not self._authenticator.handle_one():
             raise zmq.Again
 
     def log_refusal(self, address: str, key: str, reason: str) -> None:
-        """A line a minute for each key at an address; above a limit, one for all unknown keys of an address."""
+        """Log a refusal: a line a minute for each key, or for each address where too many keys are unknown."""
         now, source = time.monotonic(), f"{address} {key}".strip()
         if reason == Refusal.UNKNOWN:  # such keys cost nothing to make
             if len(self._strangers) == _STRANGERS and now - self._strangers[0] < _MINUTE:

@@ -20,6 +20,7 @@ from ggp.referee.ladder.store.model import UNRATED, ChallengeRow, Pair, Pairing,
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.server.background_tasks import BackgroundTasks
 from ggp.referee.server.lobby.auth import Author
+from ggp.referee.server.lobby.config import LobbyTable
 from ggp.referee.server.lobby.game import RunningPairs
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.matchmaking import Rated
@@ -28,15 +29,6 @@ from ggp.referee.server.lobby.remote_bot import ConnectedBot
 
 MOST = 1000  # open at a time, of all owners
 LISTED = 100  # in one answer, the newest
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Limits of an owner: open challenges, pairs of each; days after which the rest of a challenge is withdrawn."""
-
-    challenges: int = 10
-    pairs: int = 50
-    days: float = 7.0
 
 
 class Unrated(OpenPairs):
@@ -107,7 +99,7 @@ class Challenges:
     def __init__(
         self,
         open_pairs: list[Unrated],
-        terms: Terms,
+        table: LobbyTable,
         running: RunningPairs,
         rated: Rated,
         writer: StoreWriter,
@@ -116,7 +108,7 @@ class Challenges:
     ) -> None:
         self.open: dict[int, Challenge] = {}
         self._open_pairs = {one.pool.name.removesuffix(UNRATED): one for one in open_pairs}
-        self._terms, self._running, self._rated = terms, running, rated
+        self._table, self._running, self._rated = table, running, rated
         self._writer, self._store, self._event_log = writer, store, event_log
         self._turns = count(1)
         for one in open_pairs:
@@ -220,18 +212,17 @@ class Challenges:
             raise CommandFailed("a bot cannot challenge itself: name two bots", code="same-bot")
         if not author.speaks_for(theirs) and any(bot.seat and bot.name == theirs for bot in self._running.bots()):
             raise CommandFailed(f"a person plays as {theirs[:60]}: invite by a link", code="not-challengeable")
-        if not 1 <= pairs <= self._terms.pairs:
-            raise CommandFailed(
-                f"pairs={pairs} is not from 1 to {self._terms.pairs}: ask for another number", code="bad-pairs"
-            )
+        most = self._table.challenge_pairs
+        if not 1 <= pairs <= most:
+            raise CommandFailed(f"pairs={pairs} is not from 1 to {most}: ask for another number", code="bad-pairs")
         first, second = self._seat(open_pairs, mine), self._seat(open_pairs, theirs)
         owner = author.owner or mine
-        if sum(one.row.owner == owner for one in self.open.values()) >= self._terms.challenges:
-            reason = f"{owner} has {self._terms.challenges} challenges open: wait, or withdraw one"
+        if sum(one.row.owner == owner for one in self.open.values()) >= self._table.challenges:
+            reason = f"{owner} has {self._table.challenges} challenges open: wait, or withdraw one"
             raise CommandFailed(reason, code="too-many-challenges")
         if len(self.open) >= MOST:
             raise CommandFailed(f"too many open challenges (limit {MOST}): ask later", code="too-many-challenges")
-        until = _now(timedelta(days=self._terms.days))
+        until = _now(timedelta(days=self._table.challenge_days))
         pairing = Pairing(first.id, second.id)
 
         def store() -> tuple[list[Pair], ChallengeRow | None]:
@@ -364,7 +355,7 @@ PAIRS = 1  # of a challenge, by default
 _DIGITS = 9
 _PAUSE = 0.01  # seconds; a list of a thousand bots takes the loop's thread a fifth of that
 COMMANDS = {row.name: row for row in commands_of(Who.LOBBY)}
-Send = Callable[[bytes, bytes], None]
+Send = Callable[[bytes, bytes], object]
 
 
 class LobbyCommands:

@@ -1,6 +1,7 @@
-"""Reads a lobby file: a ladder file without dialled-in bots, and the table `[lobby]`. It starts nothing."""
+"""The lobby file: a ladder file without dialled-in bots, with tables for the server. Reading it starts nothing."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,13 +18,11 @@ from ggp.referee.ladder.store.model import Entrant, Ladder, Pool
 from ggp.referee.ladder.toml_file import ConfigError, Table, Text, decode, dotted, key, read_toml
 from ggp.referee.match.bot_spec import ENGINE, knowing
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.server.lobby.challenges import Terms
 from ggp.referee.server.lobby.remote_bot import Local
-from ggp.referee.server.lobby.server import Plan
-from ggp.referee.server.lobby.sessions import NAME, NAMES, Bounds
 
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
+NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 _ADVICE = "name the lobby's file (ggp serve --init writes an example)"
-_BOUNDS, _PLAN, _TERMS = Bounds(), Plan(), Terms()
 _Many = Annotated[int, Meta(ge=1, le=100_000)]
 _Day = Annotated[float, Meta(ge=0, le=86_400)]
 NOWHERE = "none"  # no spectators
@@ -79,12 +78,12 @@ class LobbyTable(Table, frozen=True):
     engines: Annotated[
         int, Meta(ge=1, le=256), key("Processes of an engine; each plays many matches.", "one a core")
     ] = 0
-    matches: Annotated[int, Meta(ge=1, le=10_000), key("Matches at a time.")] = _PLAN.matches
-    pairing: Annotated[float, Meta(ge=0.01, le=3600), key("Seconds between two rounds of pairing.")] = _PLAN.pairing
-    grace: Annotated[_Day, key("Seconds for a lost connection to come back.")] = _BOUNDS.grace
+    matches: Annotated[int, Meta(ge=1, le=10_000), key("Matches at a time.")] = 1000
+    pairing: Annotated[float, Meta(ge=0.01, le=3600), key("Seconds between two rounds of pairing.")] = 1.0
+    grace: Annotated[_Day, key("Seconds for a lost connection to come back.")] = 60.0
     lag: Annotated[
         int, Meta(ge=0, le=10_000), key("Milliseconds of network delay that are not charged, at most, for a move.")
-    ] = round(_BOUNDS.lag * 1000)
+    ] = 100
     rest: Annotated[
         float,
         Meta(ge=0, le=3600),
@@ -92,28 +91,24 @@ class LobbyTable(Table, frozen=True):
             "Seconds before a bot is paired again that forfeited or left three games in a row, doubled each time after "
             "that, an hour at most; 0: none."
         ),
-    ] = _BOUNDS.rest
-    drain: Annotated[_Day, key("Seconds that matches have to end when the lobby closes.")] = _PLAN.drain
-    hello: Annotated[float, Meta(ge=0.1, le=600), key("Seconds until a connection must have sent its hello.")] = (
-        _BOUNDS.hello
-    )
+    ] = 60.0
+    drain: Annotated[_Day, key("Seconds that matches have to end when the lobby closes.")] = 60.0
+    hello: Annotated[float, Meta(ge=0.1, le=600), key("Seconds until a connection must have sent its hello.")] = 10.0
     connections: Annotated[_Many, key("Connections at a time, in all.")] = 5000
     arrivals: Annotated[
         float,
         Meta(ge=0, le=10**6),
         key("Connections a second from one address, five times as many at once; 0: any number."),
     ] = 200
-    bots: Annotated[_Many, key("Bots of one owner at a time.")] = _BOUNDS.connections
-    owner_matches: Annotated[_Many, key("Matches of one owner at a time.")] = _BOUNDS.matches
-    messages: Annotated[int, Meta(ge=1, le=10**6), key("Messages a second of one owner.")] = _BOUNDS.messages
-    bytes: Annotated[int, Meta(ge=1000, le=10**10), key("Bytes a second of one owner.")] = _BOUNDS.octets
-    challenges: Annotated[int, Meta(ge=0, le=1000), key("Open challenges of one owner; 0: there are none.")] = (
-        _TERMS.challenges
-    )
-    challenge_pairs: Annotated[int, Meta(ge=1, le=1000), key("Pairs of games of a challenge, at most.")] = _TERMS.pairs
+    bots: Annotated[_Many, key("Bots of one owner at a time.")] = 100
+    owner_matches: Annotated[_Many, key("Matches of one owner at a time.")] = 100
+    messages: Annotated[int, Meta(ge=1, le=10**6), key("Messages a second of one owner.")] = 2000
+    bytes: Annotated[int, Meta(ge=1000, le=10**10), key("Bytes a second of one owner.")] = 2_000_000
+    challenges: Annotated[int, Meta(ge=0, le=1000), key("Open challenges of one owner; 0: there are none.")] = 10
+    challenge_pairs: Annotated[int, Meta(ge=1, le=1000), key("Pairs of games of a challenge, at most.")] = 50
     challenge_days: Annotated[
         float, Meta(ge=0.0001, le=365), key("Days after which the rest of a challenge is withdrawn.")
-    ] = _TERMS.days
+    ] = 7.0
     local_matches: Annotated[bool, key("Whether local bots also play each other, not only dialled-in bots.")] = False
     nice: Annotated[
         int,
@@ -155,47 +150,34 @@ LOBBY_TABLES: dict[str, type[Struct]] = {
 
 @dataclass(frozen=True, slots=True)
 class LobbyFile:
-    """What a file says; `table` as it stands there. Paths of the server's key pair and of the registry are absolute.
+    """A lobby file, with the command line applied to it. Paths are absolute."""
 
-    `local` bots are the ladder's, too. `watch`: where spectators connect, "" for nowhere; `watch_keys`: whether under
-    the server's key. `web`: None without pages.
-    """
-
-    ladder: Ladder
+    ladder: Ladder  # with the local bots
     table: LobbyTable
-    plan: Plan
     listen: str
     keys: bool
     server_key: Path
     registry: Path
     local: tuple[Local, ...]
-    watch: str
-    watch_keys: bool
+    watch: str  # where spectators connect, "" for nowhere
+    watch_keys: bool  # spectators use the server's key
     web: WebTable | None
-    front: str = ""  # the name of the front that this process is, "" where the lobby is one process
-    address: str = ""  # of that front, or of the lobby, as bots know it
+    front: str = ""  # the name of the front that this process is, "" if the lobby is one process
+    address: str = ""  # of that front, or of the lobby, as bots dial it
 
     @property
     def warning(self) -> str:
         """What the operator should know at the start, "" for nothing."""
         if self.address or not is_wildcard(self.listen):
             return ""
-        at = f"{_named(self.front)}.address"
+        at = f"{_table(self.front)}.address"
         return f"{at}: bots cannot dial {self.listen}: write the address that they dial, as tcp://HOST:PORT"
 
 
 def read_lobby(
     path: Path, no_keys: bool = False, listen: str | None = None, front: str = "", lenient: bool = False
 ) -> LobbyFile:
-    """Return the lobby of a file.
-
-    Args:
-        no_keys, listen, front: As the command line says them.
-        lenient: A local bot whose program is missing is unfit instead of an error.
-
-    Raises:
-        ConfigError: The file is invalid.
-    """
+    """Read a lobby file. See lobby_of."""
     return lobby_of(read_toml(path, _ADVICE), path, no_keys, listen, front, lenient)
 
 
@@ -207,13 +189,23 @@ def lobby_of(
     front: str = "",
     lenient: bool = False,
 ) -> LobbyFile:
-    """Return the lobby that values describe, read from the file or to be written there. See read_lobby."""
+    """Return the lobby that the values of a file describe.
+
+    Args:
+        path: The file, which messages name and relative paths start from.
+        no_keys, listen, front: The options of `ggp serve`, which override the file.
+        lenient: Accept a local bot whose program is missing, and mark it as unfit.
+
+    Raises:
+        ConfigError: The file is invalid.
+    """
     file, folder = str(path), path.absolute().parent
     top = decode(file, "", values, LobbyTopTable)
     table = decode(file, "lobby", top.lobby, LobbyTable)
-    its = _front(file, top, table, front)
-    if its is not None:
-        table = structs.replace(table, listen=its.listen, watch=its.watch)
+    address, at = table.address, _table(front)
+    _check(file, "lobby.address", check_url, address)
+    if (own := _front(file, top, table, front)) is not None:
+        table, address = structs.replace(table, listen=own.listen, watch=own.watch), own.address
     secrets = [str(folder / name) for name in (table.server_key, table.registry)]
     ladder = without_format(file, top, LocalBotTable, secrets, lenient)
     for pool in ladder.pools:
@@ -222,25 +214,12 @@ def lobby_of(
             if name in top.pool[pool.name]:
                 raise ConfigError(file, f"{dotted('pool', pool.name)}.{name}", "is for ladders alone: remove it")
     listen, keys = listen or table.listen, table.keys and not no_keys
-    try:
-        (check_listen if keys else check_local)(listen)
-    except AddressError as error:
-        raise ConfigError(file, f"{_named(front)}.listen", str(error)) from None
-    try:
-        if table.address:
-            check_url(table.address)
-    except AddressError as error:
-        raise ConfigError(file, "lobby.address", str(error)) from None
     watch = "" if table.watch == NOWHERE else table.watch
-    try:
-        if watch:
-            check_listen(watch)
-    except AddressError as error:
-        raise ConfigError(file, f"{_named(front)}.watch", f"{error}, or {NOWHERE}") from None
+    _check(file, f"{at}.listen", check_listen if keys else check_local, listen)
+    _check(file, f"{at}.watch", check_listen, watch, f", or {NOWHERE}")
     return LobbyFile(
         ladder=ladder,
         table=table,
-        plan=_plan(table),
         listen=listen,
         keys=keys,
         server_key=folder / table.server_key,
@@ -250,7 +229,7 @@ def lobby_of(
         watch_keys=watch != "" and not is_loopback(watch),
         web=None if top.web is None else decode(file, "web", top.web, WebTable),
         front=front,
-        address=its.address if its else table.address,
+        address=address,
     )
 
 
@@ -262,53 +241,43 @@ def dialled_address(table: LobbyTable, fronts: Sequence[FrontTable] = ()) -> str
     return ",".join(url for url in known if not is_wildcard(url))
 
 
+def _table(front: str) -> str:
+    """Return the name of the table that holds the addresses."""
+    return dotted("front", front) if front else "lobby"
+
+
+def _check(file: str, where: str, check: Callable[[str], object], url: str, advice: str = "") -> None:
+    """Check an address, unless it is "". Raises ConfigError."""
+    try:
+        if url:
+            check(url)
+    except AddressError as error:
+        raise ConfigError(file, where, f"{error}{advice}") from None
+
+
 def _front(file: str, top: LobbyTopTable, table: LobbyTable, name: str) -> FrontTable | None:
-    """The table of this front; None where the lobby is one process. Raises ConfigError."""
+    """Return the table of this front, None if the lobby is one process. Raises ConfigError."""
     tables = {one: decode(file, dotted("front", one), said, FrontTable) for one, said in top.front.items()}
-    if not tables:
-        if name:
-            raise ConfigError(
-                file, "front", f"has no table [front.{printable(name, 60)}]: add it, or leave out --front"
-            )
+    if not tables and not name:
         return None
+    if not tables:
+        problem = f"has no table [front.{printable(name, 60)}]: add it, or leave out --front"
+        raise ConfigError(file, "front", problem)
     if name not in tables:
         wrong = f"there is no front {printable(name, 60)}" if name else "it runs as several processes"
         raise ConfigError(file, "front", f"{wrong}: add --front and one of {', '.join(tables)}")
     for one, said in tables.items():
         if not NAME.fullmatch(one):
             raise ConfigError(file, dotted("front", one), f"is no name of a front: {NAMES}")
-        try:
-            if said.address:
-                check_url(said.address)
-        except AddressError as error:
-            raise ConfigError(file, f"{dotted('front', one)}.address", str(error)) from None
-    single = "is for lobbies of one process: "
-    if top.web is not None:
-        raise ConfigError(file, "web", f"{single}leave it out, and run ggp web {Path(file).name} beside the fronts")
-    if table.local_matches:
-        raise ConfigError(file, "lobby.local_matches", f"{single}leave it out, and let a ladder play these games")
-    if "challenges" in top.lobby and table.challenges:
-        raise ConfigError(file, "lobby.challenges", f"{single}leave it out")
+        _check(file, f"{dotted('front', one)}.address", check_url, said.address)
+    for place, refused, instead in (
+        ("web", top.web is not None, f", and run ggp web {Path(file).name} beside the fronts"),
+        ("lobby.local_matches", table.local_matches, ", and let a ladder play these games"),
+        ("lobby.challenges", "challenges" in top.lobby and table.challenges > 0, ""),
+    ):
+        if refused:
+            raise ConfigError(file, place, f"works in lobbies of one process only: leave it out{instead}")
     return tables[name]
-
-
-def _named(front: str) -> str:
-    return dotted("front", front) if front else "lobby"
-
-
-def _plan(table: LobbyTable) -> Plan:
-    bounds = Bounds(
-        grace=table.grace,
-        lag=table.lag / 1000,
-        hello=table.hello,
-        connections=table.bots,
-        matches=table.owner_matches,
-        messages=table.messages,
-        octets=table.bytes,
-        rest=table.rest,
-    )
-    terms = Terms(table.challenges, table.challenge_pairs, table.challenge_days)
-    return Plan(bounds, table.pairing, table.drain, table.matches, terms)
 
 
 def _local(file: str, bot: Entrant, pools: Sequence[Pool], copies: int) -> Local:

@@ -80,7 +80,12 @@ class Front:
     # -- where bots are ----------------------------------------------------------------------------------------------
 
     async def arrive(self, bot: str) -> str | None:
-        """See Places."""
+        """Claim a bot for this front. Waits while the store cannot be reached.
+
+        Returns:
+            None if the bot is here now, and nowhere else until `gone`. Otherwise the address of the front that has it,
+            "" if that is unknown.
+        """
         told: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._going.discard(bot)
         self._arriving.setdefault(bot, []).append(told)
@@ -88,6 +93,7 @@ class Front:
         return await told
 
     def gone(self, bot: str) -> None:
+        """Let a bot that has left dial in at other fronts."""
         self._going.add(bot)
         self.departed.add(bot)
         self._some.set()

@@ -6,16 +6,21 @@ have reconnected.
 
 import asyncio
 import contextlib
+import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
+from ggp.protocol.transports.keys import KeyFileError, read_pair
 from ggp.referee.ladder.jobs import series_of
-from ggp.referee.ladder.store.model import Ladder, StoreError, StoreGone, Taken
+from ggp.referee.ladder.store.model import StoreError, StoreGone, Taken
 from ggp.referee.ladder.store.store import Store
+from ggp.referee.ladder.toml_file import ConfigError
 from ggp.referee.match.resume import MatchFiles
 from ggp.referee.server.lobby.auth import Admission
-from ggp.referee.server.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
+from ggp.referee.server.lobby.challenges import Challenges, LobbyCommands, Unrated
+from ggp.referee.server.lobby.config import LobbyFile
 from ggp.referee.server.lobby.engine_pool import Engines
 from ggp.referee.server.lobby.fronts import Front
 from ggp.referee.server.lobby.game import LeftOver, Room, RunningPairs
@@ -23,79 +28,95 @@ from ggp.referee.server.lobby.limits import ClockWatch
 from ggp.referee.server.lobby.log import EventLog, Metric, label
 from ggp.referee.server.lobby.matchmaking import VERSIONS, Matchmaker, Rated, Registration
 from ggp.referee.server.lobby.open_pairs import OpenPairs, StoreWriter
-from ggp.referee.server.lobby.remote_bot import ConnectedBot, Lateness
-from ggp.referee.server.lobby.sessions import Bounds, Sessions
+from ggp.referee.server.lobby.remote_bot import Lateness
+from ggp.referee.server.lobby.sessions import Sessions
 from ggp.referee.server.lobby.socket import RouterSocket
-from ggp.referee.server.lobby.spectators import Spectators
+from ggp.referee.server.lobby.spectators import SpectatorConfig, Spectators
 
 _CHECKPOINT = 60.0  # seconds between checkpoints of the store
 _BEAT = 10.0  # seconds between signs of life in the store
-_AFTER_FAULT = 1.0  # seconds until pairing goes on after a look that failed, at the least
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Settings of a lobby: `pairing` seconds between two rounds of pairing, `drain` seconds for matches at the end."""
-
-    bounds: Bounds = field(default_factory=Bounds)
-    pairing: float = 1.0
-    drain: float = 60.0
-    matches: int = 1000  # at once
-    terms: Terms = field(default_factory=Terms)  # of challenges
+_AFTER_FAULT = 1.0  # seconds, at least, until pairing continues after a round that failed
 
 
 class LobbyServer:
-    """The server. `open_router` binds the socket that bots dial in to. `front`: its name and address, where the lobby
-    has several fronts and this is one; its process has joined the store."""
+    """A lobby on an open store, which this process has locked or joined as a front."""
 
     def __init__(
         self,
-        ladder: Ladder,
+        settings: LobbyFile,
         store: Store,
-        plan: Plan,
-        live: MatchFiles,
-        event_log: EventLog,
+        sockets: Path,
         admission: Admission,
-        open_router: Callable[[Sessions], RouterSocket],
-        engines: Engines,
-        spectators: Spectators,
-        front: tuple[str, str] | None = None,
+        event_log: EventLog,
+        inside: str = "",
     ) -> None:
+        """Start nothing yet.
+
+        Args:
+            sockets: The folder for the sockets of engines.
+            inside: The ipc:// address for local bots, "" for none.
+
+        Raises:
+            ConfigError: Spectators need the server's key, and it cannot be read.
+        """
+        ladder, table = settings.ladder, settings.table
         pools = (*ladder.pools, *(pool.unrated() for pool in ladder.pools))
-        ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
-        self._ladder, self._store, self._plan, self._live, self._event_log = ladder, store, plan, live, event_log
-        self._engines, self._open_router, self._spectators = engines, open_router, spectators
+        self._ladder = replace(ladder, pools=pools, bots=tuple(bot.with_unrated() for bot in ladder.bots))
+        self._settings, self._store, self._event_log, self._inside = settings, store, event_log, inside
+        self._admission = admission
+        self._router: RouterSocket | None = None
+        processes = table.engines or len(os.sched_getaffinity(0))
+        self.engines = Engines(sockets, processes, ladder.budgets, event_log)
+        name = f"{ladder.name}.{settings.front}" if settings.front else ladder.name
+        self._live = MatchFiles(Path(ladder.path).absolute().parent / f"{name}.live")
+        self._spectators = Spectators(spectator_config(settings), event_log)
         self._lateness = Lateness()
         games = {pool.setting.game for pool in ladder.pools}
-        self.sessions = Sessions(plan.bounds, ladder.budgets, games, admission, event_log, self._lateness)
+        self.sessions = Sessions(table, ladder.budgets, games, admission, event_log, self._lateness)
         self.writer = StoreWriter(store, event_log, self._end_at_once)
-        series = series_of(ladder)
-        self._room = Room(self.sessions, engines, self.writer, live, spectators, event_log, ladder.budgets, series)
-        self._registration = Registration(ladder, store, self.writer)
+        self._room = Room(
+            self.sessions,
+            self.engines,
+            self.writer,
+            self._live,
+            self._spectators,
+            event_log,
+            ladder.budgets,
+            series_of(self._ladder),
+        )
+        self._registration = Registration(self._ladder, store, self.writer)
         self._left_over = LeftOver(self._room)
-        self.running = RunningPairs(self._room, self._left_over, plan.matches)
+        self.running = RunningPairs(self._room, self._left_over, table.matches)
         self._open_pairs: Sequence[OpenPairs] = ()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._front: Front | None = None
-        if front is not None:
-            self._front = Front(*front, store, self.writer, self.sessions, event_log, self.stop)
-            self.sessions.places, self._registration.departed = self._front, self._front.departed
+        if settings.front:
+            front = Front(settings.front, settings.address, store, self.writer, self.sessions, event_log, self.stop)
+            self._front = self.sessions.front = front
+            self._registration.departed = front.departed
 
     async def run(self, ready: Callable[[str], None]) -> None:
-        """Serve until `stop`; `ready` gets the address. Raises StoreError, EngineFailed, AddressError at the start."""
+        """Serve until `stop`. Call `ready` with the address that bots dial.
+
+        Raises:
+            StoreError, EngineFailed, AddressError: The lobby cannot start, or has lost its store.
+        """
         self._load()
-        await self._engines.open({pool.engine for pool in self._ladder.pools})
+        settings, table = self._settings, self._settings.table
+        await self.engines.open({pool.engine for pool in self._ladder.pools})
         try:
-            self.sessions.router = router = self._open_router(self.sessions)
+            router = self._router = self.sessions.router = RouterSocket(
+                settings.listen, self.sessions, self._admission, table.connections, table.arrivals, self._inside
+            )
             router.open()
             self.writer.open()
             if self._front is not None:
                 self._front.open(router.url, self.running)
             self._lateness.start()
             self.sessions.open()
-            self._orders.open()
-            self._left_over.until = time.monotonic() + self._plan.bounds.grace
+            self._commands.open()
+            self._left_over.until = time.monotonic() + table.grace
             ready(router.url)
             self._spectators.open()
             await self._pair_until_stopped()
@@ -107,7 +128,7 @@ class LobbyServer:
             raise StoreError(self.writer.lost)
 
     def stop(self) -> None:
-        """Start no more matches, wait for the running ones, then end; called again, wait no longer."""
+        """Start no more matches, wait for the running ones, then end. Called again, wait no longer."""
         if self._stopping.is_set():
             self._hurry.set()
             self.writer.hurry()
@@ -115,47 +136,46 @@ class LobbyServer:
         self._stopping.set()
 
     def _end_at_once(self) -> None:
-        """End without waiting for matches: their results could not be stored."""
+        """End without waiting for matches, because their results could not be stored."""
         self.stop()
         self.stop()
 
     def metrics(self) -> list[Metric]:
-        """The metrics; none before the socket is open."""
-        if not hasattr(self.sessions, "router"):
+        """Return the metrics, none before the socket is open."""
+        if self._router is None:
             return []
-        event_log, worst = self._event_log, self._lateness.worst
+        counts, bots, worst = self._event_log.counts, self.sessions.bots.values(), self._lateness.worst
         self._lateness.worst = 0.0
+        away = sum(not bot.line.route for bot in bots)
         ended = {label(kind=kind, termination=word): count for (kind, word), count in self._room.games.items()}
-        refused = {label(why=word): count for (event, word), count in event_log.counts.items() if event == "refused"}
-        faults = {label(task=word): count for (event, word), count in event_log.counts.items() if event == "fault"}
-        bots = self.sessions.bots.values()
+        refused = {label(why=word): count for (event, word), count in counts.items() if event == "refused"}
+        faults = {label(task=word): count for (event, word), count in counts.items() if event == "fault"}
+        found: list[tuple[str, str, str, float | dict[str, int]]] = [
+            ("connections", "gauge", "Connections of bots.", self._router.connections),
+            ("bots", "gauge", "Connected bots.", len(bots)),
+            ("bots_away", "gauge", "Bots that lost their connection in a match.", away),
+            ("challenges", "gauge", "Challenges that are open.", len(self._challenges.open)),
+            ("matches", "gauge", "Matches under way.", len(self.running.games)),
+            ("plies_total", "counter", "Plies that were played.", self._room.plies),
+            ("games_total", "counter", "Games that ended and are kept, by kind and end.", ended),
+            ("refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
+            ("faults_total", "counter", "Failures of the server's own tasks, which go on, by task.", faults),
+            ("loop_late_seconds", "gauge", "How late the loop was, at most, since it was last asked.", worst),
+        ]
         return [
-            Metric("ggp_connections", "gauge", "Connections of bots.", {"": self.sessions.router.connections}),
-            Metric("ggp_bots", "gauge", "Connected bots.", {"": len(bots)}),
-            Metric("ggp_bots_away", "gauge", "Bots that lost their connection in a match.", {"": _away(bots)}),
-            Metric("ggp_challenges", "gauge", "Challenges that are open.", {"": len(self._challenges.open)}),
-            Metric("ggp_matches", "gauge", "Matches under way.", {"": len(self.running.games)}),
-            Metric("ggp_plies_total", "counter", "Plies that were played.", {"": self._room.plies}),
-            Metric("ggp_games_total", "counter", "Games that ended and are kept, by kind and end.", ended),
-            Metric("ggp_refused_total", "counter", "Connections and bots that were refused, by reason.", refused),
-            Metric("ggp_faults_total", "counter", "Failures of the server's own tasks, which go on, by task.", faults),
-            Metric(
-                "ggp_loop_late_seconds",
-                "gauge",
-                "How late the loop was, at most, since it was last asked.",
-                {"": worst},
-            ),
+            Metric(f"ggp_{name}", kind, text, value if isinstance(value, dict) else {"": value})
+            for name, kind, text, value in found
         ]
 
-    # -- what begins meetings ----------------------------------------------------------------------------------------
+    # -- pairing -----------------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
         """Load pools, pairs and unfinished matches. Raises StoreError."""
-        front = self._front
+        front, store, pools = self._front, self._store, self._ladder.pools
         rows = self._registration.load(front is None or front.join())
-        pools, store, name = self._ladder.pools, self._store, front.name if front else ""
+        name = front.name if front else ""
         makers = [Matchmaker(self._ladder, pool, rows[pool.name], store, name) for pool in pools if pool.rated]
-        # Challenges are for lobbies of one process.
+        # Challenges need all bots in one process.
         unrated = [Unrated(pool, rows[pool.name], store) for pool in pools if not pool.rated and not front]
         self._open_pairs = [*makers, *unrated]
         self._left_over.load(self._open_pairs)
@@ -163,20 +183,22 @@ class LobbyServer:
             maker.give_back()
         self._rated = Rated(makers, self.running, self.writer)
         self._challenges = Challenges(
-            unrated, self._plan.terms, self.running, self._rated, self.writer, store, self._event_log
+            unrated, self._settings.table, self.running, self._rated, self.writer, store, self._event_log
         )
-        self._orders = LobbyCommands(self._challenges, self._event_log, self._answer, self.sessions.hang_up)
-        self.sessions.orders = self._orders.submit
-
-    def _answer(self, route: bytes, answer: bytes) -> None:
-        self.sessions.router.send(route, b"R", [answer])
+        self._commands = LobbyCommands(
+            self._challenges,
+            self._event_log,
+            lambda route, answer: self.sessions.router.send(route, b"R", [answer]),
+            self.sessions.hang_up,
+        )
+        self.sessions.orders = self._commands.submit
 
     async def _pair_until_stopped(self) -> None:
         """Pair idle bots until `stop`. A round that fails is logged."""
         beat = checkpoint = time.monotonic()
         clocks = ClockWatch(time.time(), beat)
         while not self._stopping.is_set():
-            pause = self._plan.pairing
+            pause = self._settings.table.pairing
             if jump := clocks.jump(time.time(), time.monotonic()):
                 set_to = f"the clock of this machine was set {'forward' if jump > 0 else 'back'}"
                 self._event_log.log("clock", "jumped", seconds=round(jump), reason=f"{set_to}: keys expire by it")
@@ -191,7 +213,7 @@ class LobbyServer:
                     await self.writer.work(self._store.checkpoint)
             except StoreGone as error:
                 self.writer.lose(error)
-            except StoreError:  # it is tried again in a moment
+            except StoreError:  # the next round tries again
                 pass
             except Exception as error:
                 self._event_log.fault("pairing", error)
@@ -200,7 +222,7 @@ class LobbyServer:
                 await asyncio.wait_for(self._stopping.wait(), pause)
 
     async def _pair(self) -> None:
-        """One round of pairing. Raises StoreError."""
+        """Do one round of pairing. Raises StoreError."""
         for bot in await self._registration.enrol(self.sessions.ready(), self._enrolled, time.monotonic()):
             self.sessions.dismiss(bot, f"too many versions within an hour (limit {VERSIONS}): dial in again later")
         for one, bots in self._left_over.back(self.sessions.ready()):
@@ -225,30 +247,41 @@ class LobbyServer:
         for game in games.values():
             game.drain()
         if games:
-            self._event_log.log("drain", matches=len(games), seconds=self._plan.drain)
+            self._event_log.log("drain", matches=len(games), seconds=self._settings.table.drain)
             await self._drain()
         await self.running.cancel()  # the next run resumes these
-        await self._orders.close()
+        await self._commands.close()
         await self.sessions.close(reason)
         if self._front is not None:
             await self._front.close()
         await self.writer.close()
         await self._spectators.close()
         self._lateness.stop()
-        if hasattr(self.sessions, "router"):
+        if self._router is not None:
             await asyncio.sleep(0.1)
-            self.sessions.router.close(linger=500)
-        await self._engines.close()
+            self._router.close(linger=500)
+        await self.engines.close()
         self._live.close()
 
     async def _drain(self) -> None:
         hurry = asyncio.get_running_loop().create_task(self._hurry.wait())
-        until = time.monotonic() + self._plan.drain
+        until = time.monotonic() + self._settings.table.drain
         games = self.running.games
         while games and not hurry.done() and (wait := until - time.monotonic()) > 0:
             await asyncio.wait([*games, hurry], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         hurry.cancel()
 
 
-def _away(bots: Iterable[ConnectedBot]) -> int:
-    return sum(not bot.line.route for bot in bots)
+def spectator_config(settings: LobbyFile) -> SpectatorConfig | None:
+    """Return what the spectator process needs, None for no spectators. Raises ConfigError."""
+    if not settings.watch:
+        return None
+    ladder, key = settings.ladder, ""
+    if settings.watch_keys:
+        key = str(settings.server_key)
+        try:
+            read_pair(settings.server_key)
+        except KeyFileError as error:
+            text = f'{error}; ggp keys new --server makes one, and watch = "none" does without spectators'
+            raise ConfigError(ladder.path, "lobby.server_key", text) from None
+    return SpectatorConfig(settings.watch, ladder.name, ladder.store, key, settings.table.spectators)

@@ -6,11 +6,10 @@ running.
 
 import asyncio
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
@@ -39,10 +38,14 @@ from ggp.referee.match.player import meet
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.server.background_tasks import BackgroundTasks
 from ggp.referee.server.lobby.auth import Admission, Author, NotAdmitted
+from ggp.referee.server.lobby.config import NAME, NAMES, LobbyTable
 from ggp.referee.server.lobby.limits import Allowance, Backoff
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
 from ggp.referee.server.lobby.socket import TURN, RouterSocket
+
+if TYPE_CHECKING:
+    from ggp.referee.server.lobby.fronts import Front
 
 # -- connections ------------------------------------------------------------------------------------------------------
 
@@ -55,51 +58,18 @@ _OWNERS = 10_000  # whose traffic is counted after they left
 
 @dataclass(slots=True)
 class LobbyConnection:
-    """`bot` is set by a hello, `author` by a command. Times are in seconds, those of Lateness.now."""
+    """One connection of a bot, of an author, or of somebody who has not said yet which it is."""
 
     address: str
-    since: float
+    since: float  # when it connected or gave its last command (Lateness.now)
     user: str
     allowance: Allowance
     hellos: Allowance
-    bot: ConnectedBot | None = None
-    author: Author | None = None
+    bot: ConnectedBot | None = None  # set by a hello
+    author: Author | None = None  # set by a command
     refused: bool = False
 
-    def orders(self, author: Author, connections: Iterable["LobbyConnection"], octets: float, now: float) -> None:
-        """Make it a command connection of this author, with `octets` a second. Raises NotAdmitted above the limit."""
-        if self.author is None:
-            theirs = sum(one.author == author and not one.refused for one in connections)
-            if author.owner and theirs >= AUTHORS:
-                raise NotAdmitted("connections", f"too many command connections (limit {AUTHORS})")
-            self.allowance = Allowance(ORDERS, octets, now)
-        self.author, self.since = author, now
 
-    def silent(self, patience: float, now: float) -> bool:
-        """Whether it was silent for too long; `patience` is for a hello. A bot may be silent."""
-        patience = patience if self.author is None else PAUSE
-        return self.bot is None and not self.refused and now - self.since > patience
-
-
-# -- limits of an owner -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Limits of inbound traffic: seconds, messages and bytes a second."""
-
-    grace: float = 60.0
-    lag: float = 0.1  # of network delay credited to a move, at most
-    hello: float = 10.0  # until a connection must have sent its hello
-    connections: int = 100  # of one owner
-    matches: int = 100  # of one owner
-    messages: int = 2000  # of one owner
-    octets: int = 2_000_000  # of one owner
-    rest: float = 60.0  # first back-off of bots that forfeit or disconnect repeatedly
-
-
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}")
-NAMES = "1 to 40 letters, digits, _ . or -, the first no . or -"
 TAKEN = "engine"  # in records that is the engine's name
 FAREWELL = f"{LEFT}: closed by client"  # to a bot that announced that it leaves
 _LAST_WORDS = 0.5  # seconds for a `B` to leave before its connection is ended
@@ -112,24 +82,15 @@ _LONGEST = 3.0  # seconds between checks without growth: endless heartbeats need
 _CHECK_KEYS = 0.5  # seconds between checks of the keys of connections
 
 
-class Places(Protocol):
-    """Where bots are, in a lobby with several fronts."""
-
-    async def arrive(self, bot: str) -> str | None:
-        """None: it is here now, and nowhere else until `gone`. Else the address where it is, "" if that is not known.
-
-        Waits while the store is away."""
-
-    def gone(self, bot: str) -> None:
-        """It is not here any more."""
-
-
 class Sessions:
-    """The connected bots, and the connections that are not bots yet. `open` in the loop."""
+    """The connected bots, and the connections that are not bots yet.
+
+    Set `router` and `orders`, then call `open` in the running loop.
+    """
 
     def __init__(
         self,
-        bounds: Bounds,
+        table: LobbyTable,
         budgets: Timeouts,
         games: Iterable[str],
         admission: Admission,
@@ -137,19 +98,19 @@ class Sessions:
         lateness: Lateness,
     ) -> None:
         self.bots: dict[str, ConnectedBot] = {}  # by name (Identity.seat)
-        self.router: RouterSocket  # set before `open`
-        self.orders: Callable[[bytes, Author, bytes], None]  # likewise: receives the commands of authors
-        self.places: Places | None = None  # of a lobby with several fronts
-        self.backoff = Backoff(bounds.rest)
+        self.router: RouterSocket
+        self.orders: Callable[[bytes, Author, bytes], None]  # receives the commands of authors
+        self.front: Front | None = None  # this process, in a lobby with several fronts
+        self.backoff = Backoff(table.rest)
         # They outlive the connections, so that reconnecting gains nothing.
         self._allowances: LRUCache[tuple[str, float, float], Allowance] = LRUCache(_OWNERS)
         self._defaults = {
-            "connections": bounds.connections,
-            "matches": bounds.matches,
-            "messages": bounds.messages,
-            "bytes": bounds.octets,
+            "connections": table.bots,
+            "matches": table.owner_matches,
+            "messages": table.messages,
+            "bytes": table.bytes,
         }
-        self._bounds, self._budgets, self._games = bounds, budgets, sorted(games)
+        self._table, self._budgets, self._games = table, budgets, sorted(games)
         self._admission, self._event_log, self._lateness = admission, event_log, lateness
         self._now = lateness.now
         self._connections: dict[bytes, LobbyConnection] = {}
@@ -161,7 +122,7 @@ class Sessions:
         self._tasks.keep("keys", self._check_keys)
 
     def ready(self) -> list[ConnectedBot]:
-        """The bots that can start a match now, within the limit of simultaneous matches of each owner."""
+        """Return the bots that can start a match now, within each owner's limit of simultaneous matches."""
         bots = self.bots.values()
         free = [bot for bot in bots if not bot.playing and bot.player and bot.line.route and not bot.leaving]
         owners = {bot.identity.owner for bot in free}
@@ -175,14 +136,14 @@ class Sessions:
         return ready
 
     def apply_backoff(self, bot: ConnectedBot) -> None:
-        """Dismiss the bot if a back-off has begun; it is refused until that ends."""
+        """Dismiss the bot if a back-off has begun. It is refused until the back-off ends."""
         if bot.line.ended or not (left := self.backoff.left(bot.identity.key, self._now())):
             return
         self._event_log.log("rest", bot=bot.name, owner=bot.identity.owner, seconds=round(left))
         self.dismiss(bot, self._backoff_reason(bot.identity, left))
 
     def dismiss(self, bot: ConnectedBot, reason: str) -> None:
-        """End its connection; it may dial in again."""
+        """End a bot's connection. It may dial in again."""
         if bot.line.route:
             self._send_bye(bot.line.route, reason)
         self.forget(bot, reason)
@@ -200,20 +161,22 @@ class Sessions:
                 self._send_bye(route, reason)
         await self._tasks.close()
 
-    # -- ConnectionListener --------------------------------------------------------------------------------------------
+    # -- events of the socket ------------------------------------------------------------------------------------------
 
     def on_connect(self, route: bytes, address: str) -> None:
+        """Handle a new connection, whose first message follows."""
         now = self._now()
-        bucket = Allowance(STRANGER, self._bounds.octets, now)
+        bucket = Allowance(STRANGER, self._table.bytes, now)
         self._connections[route] = LobbyConnection(address, now, "", bucket, bucket)
 
     def on_disconnect(self, route: bytes) -> None:
+        """Handle the end of a connection."""
         connection = self._connections.pop(route, None)
         if connection and connection.bot and connection.bot.line.route == route:
             self._lost(connection.bot)
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
-        """As RouterSocket.send; a connection that cannot take the message is closed."""
+        """Send as RouterSocket does, and close a connection that cannot take the message."""
         if self.router.send(route, kind, payloads):
             return True
         if (connection := self._connections.get(route)) is not None and self.router.cut(route):
@@ -223,6 +186,7 @@ class Sessions:
         return False
 
     def on_message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
+        """Handle a message without its routing id. A message with more than three frames comes cut to four."""
         connection = self._connections.get(route)
         if connection is None or connection.refused:
             return
@@ -289,9 +253,14 @@ class Sessions:
             self.dismiss(bot, FAREWELL)
 
     def _handle_command(self, route: bytes, connection: LobbyConnection, said: Message) -> None:
-        """Handle a command. A command connection is no bot, and sends only commands. Raises NotAdmitted."""
-        author = self._admission.author(connection.user)
-        connection.orders(author, self._connections.values(), self._bounds.octets, self._now())
+        """Handle a message of a command connection, which sends only commands. Raises NotAdmitted."""
+        author, now = self._admission.author(connection.user), self._now()
+        if connection.author is None:
+            theirs = sum(one.author == author and not one.refused for one in self._connections.values())
+            if author.owner and theirs >= AUTHORS:
+                raise NotAdmitted("connections", f"too many command connections (limit {AUTHORS})")
+            connection.allowance = Allowance(ORDERS, self._table.bytes, now)
+        connection.author, connection.since = author, now
         if isinstance(said, LobbyAsk):
             self.orders(route, author, said.data)
         elif isinstance(said, Bye):
@@ -328,14 +297,22 @@ class Sessions:
             return
         if before is not None:
             self.forget(before, "replaced by another connection")
-        line = RemoteBot(self.send, self._lateness, self._bounds.lag)
+        line = RemoteBot(self.send, self._lateness, self._table.lag / 1000)
         bot = connection.bot = self.bots[identity.seat] = ConnectedBot(identity, frozenset(hello.games), line)
         bot.set_terms(hello)
         line.come_back(route)
         self._tasks.run("welcome", self._welcome(bot, connection.address, hello.session))
 
     def _check_hello(self, identity: Identity, hello: Hello, before: ConnectedBot | None, connections: int) -> None:
-        """`before`: the bot that is connected, or in a match, under this name. Raises NotAdmitted."""
+        """Refuse a hello that breaks a rule.
+
+        Args:
+            before: The bot that is connected, or in a match, under this name.
+            connections: The owner's limit.
+
+        Raises:
+            NotAdmitted: The reason.
+        """
         if not NAME.fullmatch(identity.name) or identity.name == TAKEN:
             why = f"{printable(identity.name, 60)!r} is no valid name: {NAMES}; {TAKEN} is reserved"
             raise NotAdmitted("name", why, lasting=True)
@@ -360,7 +337,7 @@ class Sessions:
         return f"{identity.name} must wait {math.ceil(left)} s: {why}; come back then"
 
     def _replace(self, bot: ConnectedBot, route: bytes) -> None:
-        """The newer connection wins; on the same one a new bot process was started."""
+        """Let the newer connection win. On the same connection, a new bot process was started."""
         old = bot.line.route
         bot.line.lose()
         if old != route:
@@ -370,8 +347,8 @@ class Sessions:
             self._send_bye(old, f"{REPLACED}: another connection of {bot.name} took its place")
 
     async def _welcome(self, bot: ConnectedBot, address: str, session: str) -> None:
-        """Handshake."""
-        if self.places is not None and bot.roams and (where := await self.places.arrive(bot.name)) is not None:
+        """Do the handshake, or send the bot to the front where its session is."""
+        if self.front is not None and bot.roams and (where := await self.front.arrive(bot.name)) is not None:
             self._event_log.log("elsewhere", bot=bot.name, url=where)
             self.dismiss(bot, f"{MOVED}: {where} its session is there" if where else "its session is elsewhere")
             return
@@ -397,39 +374,38 @@ class Sessions:
         if not bot.playing:
             self.forget(bot, "its connection was lost")
             return
-        grace, away = self._bounds.grace, bot.line.away
-        asyncio.get_running_loop().call_later(grace, self._give_up, bot, away)
+        asyncio.get_running_loop().call_later(self._table.grace, self._give_up, bot, bot.line.away)
 
     def _give_up(self, bot: ConnectedBot, away: float) -> None:
         if bot.line.away == away and self.bots.get(bot.identity.seat) is bot:
-            grace = self._bounds.grace
+            grace = self._table.grace
             self.forget(bot, f"network: its connection was lost and it did not come back within {grace:g} s")
 
     def forget(self, bot: ConnectedBot, reason: str) -> None:
-        """Remove the bot."""
+        """Remove a bot whose connection ends or is gone."""
         if self.bots.get(bot.identity.seat) is bot:
             del self.bots[bot.identity.seat]
-            if self.places is not None and bot.roams:
-                self._depart(bot, self.places)
+            if self.front is not None and bot.roams:
+                self._depart(bot, self.front)
         if connection := self._connections.get(bot.line.route):
             connection.bot, connection.refused = None, True
         bot.line.end(reason)
 
-    def _depart(self, bot: ConnectedBot, places: Places) -> None:
-        """Let it dial in at other fronts; a bot that must wait is sent here by these until then."""
+    def _depart(self, bot: ConnectedBot, front: "Front") -> None:
+        """Let a bot dial in at other fronts, once its back-off has ended: until then they send it here."""
         left = self.backoff.left(bot.identity.key, self._now())
         if not left:
-            places.gone(bot.name)
+            front.gone(bot.name)
             return
 
         def rested() -> None:
             if bot.identity.seat not in self.bots:
-                places.gone(bot.name)
+                front.gone(bot.name)
 
         asyncio.get_running_loop().call_later(left, rested)
 
     def _refuse(self, route: bytes, connection: LobbyConnection, refused: NotAdmitted) -> None:
-        """End the connection, with the reason. A bot in a match may come back to it, unless time changes nothing."""
+        """End a connection with the reason. A bot in a match may return to it."""
         connection.refused = True
         who = connection.bot.name if connection.bot else connection.address
         self._event_log.log_limited(
@@ -452,7 +428,7 @@ class Sessions:
         self.router.cut(route)
 
     async def _admit_again(self) -> None:
-        """End the connections of keys that were revoked or have expired: of bots, also in a match, and of authors."""
+        """End the connections of keys that were revoked or have expired, even of bots in a match."""
         turn = self._now() + TURN
         for route, connection in list(self._connections.items()):
             if self._now() > turn:
@@ -484,7 +460,7 @@ class Sessions:
         while True:
             await self.router.sleep(_SWEEP, _GROWN)
             now = self._now()
-            self.router.cut_silent(self._bounds.hello)
+            self.router.cut_silent(self._table.hello)
             # Flooding makes the process grow; a check takes time. What arrives meanwhile counts next time.
             has = resident()
             if abs(has - size) >= _GROWN or now - looked >= _LONGEST:
@@ -494,10 +470,12 @@ class Sessions:
                 self._event_log.log_limited(now, "refused", why.word, "", times, reason=why.reason)
             self.router.refused.clear()
             for route, connection in list(self._connections.items()):
-                if connection.silent(self._bounds.hello, now):
+                patience = self._table.hello if connection.author is None else PAUSE
+                silent = connection.bot is None and not connection.refused  # a connected bot may be silent
+                if silent and now - connection.since > patience:
                     self._refuse(route, connection, NotAdmitted("silent", "no hello, or no command, in time"))
 
 
 def _session(said: str) -> dict[str, str]:
-    """A field of the log: the session that the bot claims, which proves nothing."""
+    """Return the session that a bot claims, as a field of the log."""
     return {"session": said} if said else {}

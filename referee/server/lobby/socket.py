@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import zmq
 from cachetools import LRUCache
@@ -19,13 +19,15 @@ from ggp.protocol.errors import AddressError
 from ggp.protocol.lobby_wire import FRAMES, MAX_FRAME
 from ggp.protocol.transports._router import received
 from ggp.protocol.transports.descriptors import address_of, duplicate, resident_again, shut
-from ggp.protocol.transports.zmq import UNBOUNDED
 from ggp.referee.server.lobby.auth import INSIDE, Admission
 from ggp.referee.server.lobby.limits import BURST, KeyedBuckets, network
-from ggp.referee.server.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, new_context
+from ggp.referee.server.lobby.zmq_io import Reading, RoutedMessage, RouterMessages, bind, new_context, public_socket
 
+if TYPE_CHECKING:
+    from ggp.referee.server.lobby.sessions import Sessions
+
+QUEUE = 100  # messages for or from a bot
 BACKLOG = 1024  # connections that wait to be accepted
-_HANDSHAKE_MS = 10_000
 _BATCH = 16  # messages that are read in one call
 _OVERHEAD = 160  # bytes a frame may take on the wire beyond its own
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: process, user, group
@@ -54,53 +56,56 @@ class Cut(Enum):
         self.word, self.reason = word, reason
 
 
-class ConnectionListener(Protocol):
-    """Receives the events of the socket; Sessions implements it."""
-
-    def on_message(self, route: bytes, user: str, frames: Sequence[bytes], now: float) -> None:
-        """A message of at most three frames, without its routing id; of a longer one the rest is dropped."""
-
-    def on_connect(self, route: bytes, address: str) -> None:
-        """The first message of this connection follows."""
-
-    def on_disconnect(self, route: bytes) -> None:
-        """The connection is gone."""
-
-
 @dataclass(slots=True, eq=False)
 class RouterConnection:
-    """A connection that has sent a message: ZeroMQ's descriptor, the user of its key or of a local process, "" for
-    neither, and the bytes of its messages so far. ZeroMQ asks for the key once, before the first message, and a
-    connection that is made again has another route."""
+    """A connection that has sent a message.
 
-    descriptor: int
-    user: str
-    heard: int = 0
+    ZeroMQ asks for the key once, before the first message, and a connection that is made again has another route.
+    """
+
+    descriptor: int  # ZeroMQ's
+    user: str  # of its key, or of a local process; "" for neither
+    heard: int = 0  # bytes of its messages so far
 
 
 class RouterSocket:
-    """Binds `url` with the authentication of `admission`; and `inside`, an ipc:// address or "", for local processes,
-    which the kernel names. Raises AddressError."""
+    """The socket that bots and authors dial. It reports connections and messages to the sessions."""
 
     def __init__(
         self,
         url: str,
-        listener: ConnectionListener,
+        sessions: "Sessions",
         admission: Admission,
-        *,
-        queue: int,
         connections: int,
-        heartbeat: tuple[int, int],
-        inside: str = "",
         arrivals: float = 0,
+        inside: str = "",
     ) -> None:
-        """`queue` messages for a connection, `connections` at most; `heartbeat`: ms between and in all;
-        `arrivals`: connections a second from one address, 0 for any number."""
-        self._listener = listener
+        """Bind the addresses.
+
+        Args:
+            url: Where everybody dials, with the authentication of `admission`.
+            connections: The most that are open at a time.
+            arrivals: Connections a second from one address, 0 for any number.
+            inside: An ipc:// address for local processes, which the kernel identifies; "" for none.
+
+        Raises:
+            AddressError: An address cannot be bound.
+        """
+        self._sessions = sessions
         self._most = connections
         self._admission = admission
         self._context = new_context()
-        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket = public_socket(
+            self._context,
+            zmq.ROUTER,
+            url,
+            {
+                zmq.ROUTER_MANDATORY: 1,  # say so when a message cannot leave
+                zmq.MAXMSGSIZE: MAX_FRAME + 4096,
+                zmq.SNDHWM: QUEUE,
+                zmq.BACKLOG: BACKLOG,
+            },
+        )
         self._messages = RouterMessages(self._socket)
         self._batch: deque[RoutedMessage] = deque()  # messages that were read, and not looked at yet
         self._monitor: zmq.Socket[bytes] | None = None
@@ -114,33 +119,15 @@ class RouterSocket:
         self._arrivals = KeyedBuckets(arrivals, arrivals * BURST) if arrivals else None  # by network
         self._readings: list[Reading] = []
         self.refused: Counter[Cut] = Counter()  # connections that were ended here
-        options = {
-            zmq.ROUTER_MANDATORY: 1,  # say so when a message cannot leave
-            zmq.LINGER: 0,
-            zmq.MAXMSGSIZE: MAX_FRAME + 4096,
-            zmq.SNDHWM: queue,
-            zmq.RCVHWM: UNBOUNDED,  # cut_stuffed is the bound
-            zmq.HEARTBEAT_IVL: heartbeat[0],
-            zmq.HEARTBEAT_TIMEOUT: heartbeat[1],
-            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
-            zmq.BACKLOG: BACKLOG,
-            zmq.IPV6: int("[" in url),
-        }
-        for option, value in options.items():
-            self._socket.setsockopt(option, value)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED | _NO_HANDSHAKE)
         try:
             if inside:
-                self._socket.bind(inside)  # options hold for what is bound after them: here no keys are asked for
+                bind(self._socket, inside)  # before `prepare`, so that no keys are asked for here
             admission.prepare(self._context, self._socket)
-            self._socket.bind(url)
-        except (zmq.ZMQError, UnicodeError) as error:
+            self.url = bind(self._socket, url, "; write tcp://127.0.0.1:PORT")
+        except AddressError:
             self.close()
-            reason = zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
-            raise AddressError(
-                f"cannot listen at {url}: {reason}; write tcp://127.0.0.1:PORT", code="cannot-listen"
-            ) from None
-        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+            raise
 
     @property
     def connections(self) -> int:
@@ -153,7 +140,7 @@ class RouterSocket:
         self._readings = [Reading(self._socket, self._receive), Reading(self._monitor, self._on_monitor_event)]
 
     def close(self, linger: int = 0) -> None:
-        """Once. `linger`: ms for what is still to leave."""
+        """Close once. `linger`: milliseconds for messages that are still to leave."""
         for reading in self._readings:
             reading.close()
         self._readings = []
@@ -167,14 +154,14 @@ class RouterSocket:
         self._context.term()
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
-        """Whether all could leave. False: the connection is gone, or its queue is full."""
+        """Send messages of two frames. Return False if the connection is gone or its queue is full."""
         sent = self._messages.send(route, kind, payloads)
         if self._readings:
             self._readings[0].poll_again()
         return sent
 
     def cut(self, route: bytes) -> bool:
-        """End a connection at once; False if it had ended already."""
+        """End a connection at once. Return False if it had ended already."""
         connection = self.by_route.get(route)
         if connection is None or not self._readings:
             return False
@@ -186,8 +173,11 @@ class RouterSocket:
         return True
 
     async def sleep(self, seconds: float, grown: int) -> None:
-        """Sleep, but wake early if more arrives than one turn of the loop reads, or the process grows by `grown` bytes:
-        a message is delivered only with its last frame."""
+        """Sleep, but wake early in a flood.
+
+        A flood brings more than one turn of the loop reads, or lets the process grow by `grown` bytes, because ZeroMQ
+        delivers a message only with its last frame.
+        """
         loop, began, full = asyncio.get_running_loop(), time.monotonic(), self._full()
         woken: asyncio.Future[None] = loop.create_future()
 
@@ -217,17 +207,20 @@ class RouterSocket:
         return sum(reading.full for reading in self._readings)
 
     def cut_silent(self, seconds: float) -> None:
-        """End connections that have been silent for so long."""
+        """End connections that have been silent for so many seconds."""
         before = time.monotonic() - seconds
         for one in [one for one in self._silent.items() if one[1] < before]:
             self._cut_silent(*one, Cut.SILENT)
 
     async def cut_stuffed(self, most: int, in_all: int, seconds: float) -> None:
-        """End connections that have sent `most` bytes more than came of them as messages, but for heartbeats, and the
-        worst of the others while all together have sent more than `in_all` so; to be called `seconds` after the last
-        time.
+        """End connections that stuff the process with messages without an end.
 
-        ZeroMQ keeps the frames of a message until its last one, however many there are, and has no bound for them.
+        ZeroMQ keeps the frames of a message until its last one, however many there are.
+
+        Args:
+            most: Bytes, beyond heartbeats, that a connection may have sent and that are no message yet.
+            in_all: The same of all together. Above it the worst ones are ended.
+            seconds: The time since the last call.
         """
         beats, turn = int(_BEATS * seconds), time.monotonic() + TURN
         rest: list[tuple[int, int, bytes]] = []
@@ -256,12 +249,12 @@ class RouterSocket:
                 self._cut_silent(descriptor, since, Cut.STUFFED)
         elif self._by_descriptor.get(descriptor) == route and self.cut(route):
             self.refused[Cut.STUFFED] += 1
-            self._listener.on_disconnect(route)
+            self._sessions.on_disconnect(route)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def _receive(self) -> None:
-        """Look at one message. Raises zmq.Again if there is none."""
+        """Handle one message. Raises zmq.Again if there is none."""
         batch = self._batch
         if not batch:
             if self.skipping:  # others in the loop have their turn between two calls
@@ -280,13 +273,13 @@ class RouterSocket:
             if connection is None:
                 return
         connection.heard += sum(map(len, frames)) + _OVERHEAD * len(frames)
-        self._listener.on_message(route, connection.user, frames, time.monotonic())
+        self._sessions.on_message(route, connection.user, frames, time.monotonic())
 
     def _arrive(self, route: bytes, descriptor: int, user: str, address: str) -> RouterConnection | None:
-        """The first message of a connection, which the monitor reported.
+        """Add the connection of a first message, which the monitor has reported.
 
-        None: it is none of ours. A client that speaks a ZMTP before 3.0, which does not name the connection, counts as
-        silent, and ends so.
+        Return None for a message to drop. A client that speaks a ZMTP before 3.0, which does not name the connection,
+        counts as silent and is ended later.
         """
         self._drain_monitor()
         before = self._by_descriptor.get(descriptor, b"")
@@ -297,7 +290,7 @@ class RouterSocket:
         if len(route) > _LONGEST_ROUTE:
             self._cut_silent(descriptor, self._silent.get(descriptor, 0.0), Cut.ROUTING_ID)
             return None
-        if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it stays silent, and ends so
+        if not route.startswith(_AUTOMATIC) or len(route) != _ROUTE:  # it counts as silent, and is ended later
             self.refused[Cut.ROUTING_ID] += 1
             self.send(route, b"B", [b"refused: set no routing id (ZMQ_ROUTING_ID, ZMQ_IDENTITY): ZeroMQ chooses one"])
             return None
@@ -306,11 +299,11 @@ class RouterSocket:
         key = user if self._admission.authenticated else ""
         connection = RouterConnection(descriptor, f"{INSIDE}{process}" if process else key)
         self.by_route[route], self._by_descriptor[descriptor] = connection, route
-        self._listener.on_connect(route, address)
+        self._sessions.on_connect(route, address)
         return connection
 
     def _on_monitor_event(self) -> None:
-        """A connection came or went. Above the limit, the one that has been silent for longest is ended."""
+        """Handle a connection that came or went. Above the limit, end the one that has been silent for longest."""
         self._read_monitor_event()
         self._check_arrivals()
         while self.connections > self._most:
@@ -349,7 +342,7 @@ class RouterSocket:
                     self._cut_silent(descriptor, since, Cut.ADDRESS)
 
     def _process(self, descriptor: int) -> int:
-        """The process at the other end of the ipc socket; 0 for other connections."""
+        """Return the id of the process at the other end of the ipc socket, 0 for other connections."""
         if not self._inside:
             return 0
         theirs = duplicate(descriptor)
@@ -363,7 +356,7 @@ class RouterSocket:
 
     def _lose(self, route: bytes) -> None:
         self._forget(route)
-        self._listener.on_disconnect(route)
+        self._sessions.on_disconnect(route)
 
     def _forget(self, route: bytes) -> None:
         del self._by_descriptor[self.by_route.pop(route).descriptor]
@@ -381,10 +374,10 @@ class RouterSocket:
 
     @contextlib.contextmanager
     def _duplicated(self, descriptor: int) -> Iterator[socket.socket | None]:
-        """The socket of a connection under a number of its own, which cannot become another's meanwhile.
+        """Duplicate the descriptor of a connection, so that it cannot become another connection's meanwhile.
 
-        Every event is processed after it was made. ZeroMQ reports the end of a connection before it closes its
-        descriptor: without such a report it is the right one.
+        Then process every event. ZeroMQ reports the end of a connection before it closes its descriptor, so without
+        such a report the duplicate is the right one.
         """
         with contextlib.ExitStack() as stack:
             theirs = duplicate(descriptor)
@@ -395,6 +388,6 @@ class RouterSocket:
 
 
 def _is_later(route: bytes, other: bytes) -> bool:
-    """Compare two routing ids that ZeroMQ chose, by number, which begins again after the greatest."""
+    """Return True if ZeroMQ chose this routing id after the other. Its numbers wrap around."""
     ahead = int.from_bytes(route[1:]) - int.from_bytes(other[1:])
     return 0 < ahead % 2**32 < 2**31

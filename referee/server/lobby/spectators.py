@@ -53,13 +53,12 @@ from ggp.protocol.token_bucket import TokenBucket
 from ggp.protocol.transports.descriptors import address_of, cut
 from ggp.protocol.transports.keys import KeyFileError, KeyPair, read_pair
 from ggp.protocol.transports.subreaper import end_with_parent
-from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.server.background_tasks import BackgroundTasks, Report, keep_running, kill, wait_or_kill
 from ggp.referee.server.lobby.limits import BURST
 from ggp.referee.server.lobby.log import EventLog
-from ggp.referee.server.lobby.zmq_io import Reading, new_context
+from ggp.referee.server.lobby.zmq_io import Reading, bind, new_context, public_socket
 
 COMMAND = (sys.executable, "-P", "-m", "ggp.referee.server.lobby.spectators")
 SOON, LATEST = 0.2, 30.0  # seconds until it is started again; doubled each time
@@ -70,14 +69,13 @@ _REPORT = 256 * 1024  # bytes of a line of its stdout
 
 
 class SpectatorConfig(msgspec.Struct, frozen=True):
-    """The first line of the process's stdin: `url` to listen at, the ladder's name and store, the file of the server's
-    key pair ("" for no encryption), and how many connections it accepts."""
+    """The first line of the process's stdin."""
 
-    url: str
-    ladder: str
+    url: str  # where to listen
+    ladder: str  # its name
     store: str
-    server_key: str
-    connections: int
+    server_key: str  # the file of the server's key pair, "" for no encryption
+    connections: int  # at most
 
 
 class SpectatorReport(msgspec.Struct):
@@ -105,9 +103,9 @@ class Spectators:
         self._limit = 0  # of unread bytes
 
     def open(self) -> None:
-        """In the running loop."""
+        """Start the process in the running loop."""
         if self._config is not None:
-            self._tasks.keep("spectators", self._supervise)
+            self._tasks.keep("spectators", lambda: keep_running(self._run, self._ended, SOON, LATEST))
 
     async def close(self) -> None:
         """End the process, after a moment for what it has to send."""
@@ -115,8 +113,11 @@ class Spectators:
         await self._tasks.close()
 
     def publish(self, event: Event, line: bytes) -> None:
-        """Publish an event, whose line in the record is given; the end waits until `end`. A repeated line of a resumed
-        match is not sent again; another line in its place replaces it and all that followed."""
+        """Publish an event and its line in the record. The end of a match waits for `end`.
+
+        A resumed match repeats its lines: an equal line is not sent again, and a different one replaces the old
+        line and all that followed.
+        """
         if isinstance(event, MatchEnded):
             self._ends[event.match] = line
             return
@@ -129,7 +130,7 @@ class Spectators:
         self._send(line)
 
     def end(self, match: str) -> None:
-        """The match is stored, or dropped if it has no end."""
+        """Publish the end of a match that is stored, or that it was dropped if it has no end."""
         if self._matches.pop(match, None) is not None:
             self._send(self._ends.pop(match, DROPPED_LINE + match.encode() + b"\n"))
 
@@ -148,14 +149,11 @@ class Spectators:
             if self._process.stdin.transport.get_write_buffer_size() > self._limit:
                 kill(self._process)
 
-    async def _supervise(self) -> None:
-        await keep_running(self._run, self._ended, SOON, LATEST)
-
     def _ended(self, reason: str, again: float) -> None:
         self._log.log_limited(asyncio.get_running_loop().time(), "spectators", "ended", "", reason=reason, again=again)
 
     async def _run(self) -> str:
-        """Run the process to its end; returns how it ended. Raises OSError."""
+        """Run the process to its end, and return how it ended. Raises OSError."""
         process = await asyncio.create_subprocess_exec(
             *COMMAND, stdin=PIPE, stdout=PIPE, stderr=STDOUT, limit=_REPORT, process_group=0
         )
@@ -201,7 +199,6 @@ RATE = 10.0  # subscriptions a second of one connection; five times as many at o
 PENDING = 4  # requests of one connection that wait
 QUEUE = 1000  # messages for one connection; it requests what it missed
 _FRAME = 512  # bytes: the longest frame of a handshake with keys is under 300, a topic with keys under 240
-_HANDSHAKE_MS = 10_000
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 
 
@@ -215,43 +212,37 @@ class SpectatorConnection:
 
 
 class PubSocket:
-    """Listens at `url`, with encryption unless `pair` is None, for at most `limit` connections. Raises AddressError.
-
-    `refuse(word, address, reason)` is called for each connection that is ended here.
-    """
+    """The socket that spectators connect to, in the running loop."""
 
     def __init__(self, url: str, pair: KeyPair | None, limit: int, refuse: Callable[[str, str, str], None]) -> None:
+        """Bind it.
+
+        Args:
+            pair: The server's keys, None for no encryption.
+            limit: Connections at a time.
+            refuse: Called with a word, the address and the reason for each connection that is ended here.
+
+        Raises:
+            AddressError: The address cannot be bound.
+        """
         self._limit, self._refuse = limit, refuse
         self.by_descriptor: dict[int, SpectatorConnection] = {}  # by ZeroMQ's descriptor
         self._turns: OrderedDict[int, None] = OrderedDict()  # connections with requests, the next one first
         self._requested = asyncio.Event()
         self._context = new_context()
-        self._socket = self._context.socket(zmq.XPUB)
-        options = {
-            zmq.XPUB_VERBOSER: 1,  # report every subscription, also one that another connection has
-            zmq.LINGER: 0,
-            zmq.MAXMSGSIZE: _FRAME,
-            zmq.SNDHWM: QUEUE,
-            zmq.RCVHWM: UNBOUNDED,
-            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
-            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
-            zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
-            zmq.IPV6: int("[" in url),
-        }
-        for option, value in options.items():
-            self._socket.setsockopt(option, value)
+        # VERBOSER reports every subscription, even one that another connection has.
+        options = {zmq.XPUB_VERBOSER: 1, zmq.MAXMSGSIZE: _FRAME, zmq.SNDHWM: QUEUE}
+        self._socket = public_socket(self._context, zmq.XPUB, url, options)
         if pair is not None:  # every client key is accepted, so no ZAP handler is needed
             self._socket.setsockopt(zmq.CURVE_SERVER, 1)
             self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
             self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         try:
-            self._socket.bind(url)
-        except zmq.ZMQError as error:
+            self.url = bind(self._socket, url)
+        except AddressError:
             self._context.destroy(linger=0)
-            reason = f"cannot listen at {url}: {zmq.strerror(error.errno or 0)}"
-            raise AddressError(reason, code="cannot-listen") from None
-        self.url = bytes(self._socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+            raise
         self._readings = [Reading(self._monitor, self._on_monitor_event), Reading(self._socket, self._receive)]
 
     @property
@@ -259,7 +250,7 @@ class PubSocket:
         return len(self.by_descriptor)
 
     def close(self, linger: float = 0.0) -> None:
-        """Once. `linger`: seconds for what is still to leave."""
+        """Close once. `linger`: seconds for messages that are still to leave."""
         for reading in self._readings:
             reading.close()
         self._socket.disable_monitor()
@@ -275,7 +266,7 @@ class PubSocket:
         self._readings[1].poll_again()
 
     async def request(self) -> Request:
-        """Wait for a request and remove it. The connections take turns."""
+        """Wait for a request, and remove and return it. The connections take turns."""
         while not self._turns:
             self._requested.clear()
             await self._requested.wait()
@@ -359,9 +350,10 @@ _decode: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, A
 
 
 class RunningMatch:
-    """The lines of a match so far; `start` is the first one, decoded."""
+    """The lines of a match so far."""
 
     def __init__(self, start: dict[str, Any]) -> None:
+        """Make it from the first line, decoded."""
         first, second = start["bots"]
         controls = (bot.get("control", start["control"]) for bot in (first, second))
         self._head = MatchHead(
@@ -380,10 +372,15 @@ class RunningMatch:
 
 
 class SpectatorServer:
-    """Publishes the matches of a ladder and answers requests, once `open` was called. `record` reads a finished match
-    from the store."""
+    """Publishes the matches of a ladder and answers requests."""
 
     def __init__(self, ladder: str, record: Callable[[str], bytes | None], report: Report) -> None:
+        """Do nothing before `open`.
+
+        Args:
+            record: Reads a finished match from the store.
+            report: Called with each failure to answer.
+        """
         self._ladder, self._record, self._report = ladder, record, report
         self._run, self._seq = secrets.token_hex(4), 1 + secrets.randbelow(_FIRST)
         self._news: deque[Begun | Over] = deque(maxlen=REMEMBERED)
@@ -403,8 +400,10 @@ class SpectatorServer:
             self._socket.close(linger=0.3)
 
     def take(self, line: bytes) -> None:
-        """A line from the lobby: the next event of a match, an event that replaces an earlier one and all after it, or
-        that a match was dropped."""
+        """Take a line from the lobby: an event of a match, or that a match was dropped.
+
+        An event with the number of an earlier one replaces it and all after it.
+        """
         if line.startswith(DROPPED_LINE):
             self._over(line.removeprefix(DROPPED_LINE).strip().decode(), DROPPED)
             return
@@ -447,7 +446,7 @@ class SpectatorServer:
             await asyncio.sleep(max(0.0, began + size / ANSWERS - time.monotonic()))
 
     async def _answer(self, request: Request) -> list[bytes]:
-        """The payloads of an answer. Raises StoreError."""
+        """Return the payloads of an answer. Raises StoreError."""
         if request.kind == LADDER:
             return [publish(what) for what in self._ladder_answer(request)]
         match = self._matches.get(request.name)
@@ -483,7 +482,7 @@ _MEMORY = 2 << 30  # bytes of address space: a flood ends this process, not the 
 
 
 def main() -> int:
-    """The exit status: 1 if the socket cannot be opened; the reason is on stdout."""
+    """Serve until stdin ends. Return 1 if the socket cannot be opened, with the reason on stdout."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the lobby ends this process
     end_with_parent(signal.SIGKILL)
     os.nice(_NICE)
@@ -528,7 +527,7 @@ class StoredRecords:
         self._store: Store | None = None
 
     def read(self, match: str) -> bytes | None:
-        """Raises StoreError."""
+        """Return the lines of a match, None if it is not stored. Raises StoreError."""
         if self._store is None:
             self._store = Store.open(self._url)
         try:

@@ -1,5 +1,4 @@
-"""ZeroMQ sockets in the event loop: edge-triggered reading, the messages of a ROUTER, a byte queue with deadlines, the
-folder of sockets.
+"""ZeroMQ sockets in the event loop: binding, edge-triggered reading, a queue of bytes with deadlines, their folder.
 
 The descriptor of a ZeroMQ socket is edge-triggered: after an event the reader reads until nothing is left, and polls
 again after every write, because a write may consume the edge. Measured with 50 peers, an echo takes 7 µs of the loop's
@@ -13,28 +12,63 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import zmq
 import zmq.backend.cython._zmq as pyzmq
 
-from ggp.protocol.errors import PeerTimeout
+from ggp.protocol.errors import AddressError, PeerTimeout
 from ggp.protocol.transports import _router
+from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED
 
 _NOW = int(zmq.NOBLOCK)  # enums are slow to combine
 TURN = 0.002  # seconds after which others in the loop have their turn, and
 BURST = 200  # messages that are read before others in the loop have their turn
+_HANDSHAKE_MS = 10_000
 
 
 if not _router.attach(str(pyzmq.__file__)):
     raise ImportError(f"{pyzmq.__file__} does not lead to libzmq: reinstall pyzmq")
 
 
+def public_socket(
+    context: "zmq.Context[zmq.Socket[bytes]]", kind: int, url: str, options: Mapping[zmq.SocketOption, int]
+) -> "zmq.Socket[bytes]":
+    """Return a socket for strangers to connect to, which is not bound yet.
+
+    Its queue of received messages has no bound: libzmq 4.3.5 aborts if a flood reaches one.
+    """
+    socket = context.socket(kind)
+    for option, value in {
+        zmq.LINGER: 0,
+        zmq.RCVHWM: UNBOUNDED,
+        zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
+        zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+        zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
+        zmq.IPV6: int("[" in url),
+        **options,
+    }.items():
+        socket.setsockopt(option, value)
+    return socket
+
+
+def bind(socket: "zmq.Socket[bytes]", url: str, advice: str = "") -> str:
+    """Bind a socket, and return the address with its port. Raises AddressError."""
+    try:
+        socket.bind(url)
+    except (zmq.ZMQError, UnicodeError) as error:
+        reason = zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
+        raise AddressError(f"cannot listen at {url}: {reason}{advice}", code="cannot-listen") from None
+    return bytes(socket.getsockopt(zmq.LAST_ENDPOINT)).decode().rstrip("\0")
+
+
 RoutedMessage = tuple[bytes, list[bytes], bool, tuple[int, str, str] | None]
-"""The route, the first frames after it, whether more follow, and its source if the route was not known: ZeroMQ's
-descriptor of the connection (-1: unknown), the user of its key, its address."""
+"""The route, the first frames after it, whether more follow, and the source if the route was not known.
+
+The source is ZeroMQ's descriptor of the connection (-1: unknown), the user of its key, and its address.
+"""
 
 
 class RouterMessages:
@@ -45,36 +79,47 @@ class RouterMessages:
         self._handle = socket.underlying
 
     def close(self) -> None:
-        """Before the socket is: nothing is read or sent any more."""
+        """Read and send nothing from now on. Call it before the socket is closed."""
         self._handle = 0
 
     def receive(self, known: dict[bytes, Any], messages: int, frames: int) -> list[RoutedMessage]:
-        """Some of the messages that have come, at most so many, with at most so many frames behind the route of each.
-        One that has more frames, or comes from a route that is not `known`, is the last of them. Raises ZMQError."""
+        """Return messages that have come.
+
+        A message with more frames than `frames`, or from a route that is not `known`, is the last one returned.
+
+        Args:
+            messages: The most to return.
+            frames: The most to return of each message, without its route.
+
+        Raises:
+            zmq.ZMQError: Nothing has come, or the socket is closed.
+        """
         try:
             return _router.receive(self._handle, known, messages, frames)
         except OSError as error:
             raise zmq.ZMQError(error.errno) from None
 
     def skip(self, frames: int) -> bool:
-        """Drop so many frames of a message that has more of them; whether it has still more. Raises ZMQError."""
+        """Drop frames of a message that has more of them. Return True if even more follow. Raises ZMQError."""
         return all(self._socket.recv(_NOW, copy=False).more for _ in range(frames))
 
     def send(self, route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
-        """Send messages of two frames. False: the connection is gone, or its queue is full."""
+        """Send messages of two frames. Return False if the connection is gone or its queue is full."""
         return _router.send(self._handle, route, kind, payloads)
 
 
 def new_context() -> "zmq.Context[zmq.Socket[bytes]]":
-    """A context whose threads do not interrupt others when they wake: the one that sends would send each message of a
-    turn by itself where it shares the loop's core."""
+    """Return a context whose threads do not interrupt others when they wake.
+
+    Otherwise its sending thread, on the loop's core, would send each message of a turn by itself.
+    """
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_BATCH)
     return context
 
 
 class Reading:
-    """Calls `take`, which reads one message with NOBLOCK and lets zmq.Again pass, as often as there is one."""
+    """Calls `take` for every message of a socket. `take` reads one with NOBLOCK and lets zmq.Again pass."""
 
     def __init__(self, socket: "zmq.Socket[bytes]", take: Callable[[], None]) -> None:
         self._socket, self._handle = socket, socket.underlying
@@ -91,12 +136,12 @@ class Reading:
         return self._loop is not None
 
     def poll_again(self) -> None:
-        """To be called after every write. Where nothing has come the next message is an edge again."""
+        """Look for messages whose edge a write may have consumed. Call it after every write."""
         if not self._due and self._loop is not None and _router.readable(self._handle):
             self._read_soon()
 
     def close(self) -> None:
-        """Before the socket is."""
+        """Stop reading. Call it before the socket is closed."""
         if self._loop is not None:
             self._loop.remove_reader(self._descriptor)
             self._loop = None
@@ -155,7 +200,7 @@ class Inbox:
         self._fires = 0.0  # when the timer does
 
     def put(self, chunk: bytes, more: bool = False) -> None:
-        """`more` is to come: the reader is not woken for a part."""
+        """Add a chunk. With `more` to come, the reader is not woken yet."""
         if self._chunks is None:
             self._chunks = [chunk]
         else:
@@ -164,7 +209,7 @@ class Inbox:
             self._wake()
 
     def end(self) -> None:
-        """Nothing more comes; what is there can still be read."""
+        """Mark the end. What is there can still be read."""
         self._ended = True
         self._wake()
         if self._timer is not None:
@@ -172,7 +217,11 @@ class Inbox:
             self._timer = None
 
     async def get(self, deadline: float) -> bytes:
-        """All that has come, b"" after the end. `deadline` as `now()` has it. Raises PeerTimeout."""
+        """Wait for chunks and return all that have come, b"" after the end.
+
+        Raises:
+            PeerTimeout: Nothing came before the deadline, which is a time of `now`.
+        """
         while not self._chunks:
             if self._ended:
                 return b""
@@ -218,7 +267,7 @@ class Inbox:
 
 
 async def quiet_moment(patience: float) -> None:
-    """Wait for a turn of the loop in which no reader of an inbox is about to run, so many seconds at most."""
+    """Wait for a turn of the loop in which no reader of an inbox is about to run, for `patience` seconds at most."""
     until = time.monotonic() + patience
     await asyncio.sleep(0)
     while Inbox.woken and time.monotonic() < until:
@@ -233,10 +282,12 @@ _DIGITS = 12
 
 @contextlib.contextmanager
 def socket_folder(lobby: Path) -> Iterator[Path]:
-    """Makes the folder, which only this user may enter and whose name is short, as those of sockets must be; deletes
-    it at the end, and what a killed run left of it.
+    """Make the folder for the sockets of a lobby, which only this user may enter, and delete it at the end.
 
-    The caller ensures that no two lobbies run with the same file. Raises OSError.
+    What a killed run left there is deleted first. The caller ensures that no two lobbies run with the same file.
+
+    Raises:
+        OSError: The folder cannot be made.
     """
     folder = folder_of(lobby)
     with contextlib.suppress(FileNotFoundError):
@@ -253,6 +304,6 @@ def socket_folder(lobby: Path) -> Iterator[Path]:
 
 
 def folder_of(lobby: Path) -> Path:
-    """The folder for the sockets of the lobby with this file, unless it is another user's."""
+    """Return the folder for the sockets of a lobby file. Its name is short, as addresses of sockets must be."""
     digest = hashlib.sha256(os.fsencode(lobby.absolute())).hexdigest()[:_DIGITS]
     return Path(tempfile.gettempdir()) / f"ggp-{os.getuid()}-{digest}"

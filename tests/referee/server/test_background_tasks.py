@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,6 @@ import zmq
 from ggp.protocol.responder import Responder
 from ggp.referee.ladder.store.model import Pair, StoreError, UnplayablePair
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.match.resume import MatchFiles
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.server import background_tasks
 from ggp.referee.server.background_tasks import BackgroundTasks
@@ -25,14 +25,13 @@ from ggp.referee.server.control.server import ControlServer, StandardInput
 from ggp.referee.server.lobby import sessions as sessions_module
 from ggp.referee.server.lobby.auth import Admission
 from ggp.referee.server.lobby.challenges import LobbyCommands
+from ggp.referee.server.lobby.config import LobbyTable
 from ggp.referee.server.lobby.engine_pool import Engines
 from ggp.referee.server.lobby.local_bots import LocalBots
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.open_pairs import StoreWriter
 from ggp.referee.server.lobby.remote_bot import Lateness
 from ggp.referee.server.lobby.server import LobbyServer
-from ggp.referee.server.lobby.sessions import Bounds, Sessions
-from ggp.referee.server.lobby.socket import RouterSocket
 from ggp.referee.server.lobby.spectators import SpectatorConfig, Spectators
 from tests.referee.server.lobby.test_local_bots import read
 from tests.support.cli import wait_until
@@ -184,7 +183,7 @@ def test_a_traceback_in_a_log_for_people_is_indented_and_cannot_be_forged() -> N
 
 async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive() -> None:
     """The refusal by address had no text in the table of reasons: a KeyError ended all housekeeping for good."""
-    async with open_lobby(Bounds(hello=0.5), arrivals=0.2) as it:
+    async with open_lobby(LobbyTable(hello=0.5), arrivals=0.2) as it:
         crowd = [Raw(it.router.url) for _ in range(8)]
         await until(lambda: it.event_log.counts["refused", "address"] >= 6)
         await until(lambda: it.event_log.counts["refused", "silent"] == 1)
@@ -194,7 +193,7 @@ async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive
 
 
 async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_lobby(Bounds(hello=0.5)) as it:
+    async with open_lobby(LobbyTable(hello=0.5)) as it:
         once = Once(it.router, "cut_silent", monkeypatch)
         with Raw(it.router.url):
             await until(lambda: it.event_log.counts["refused", "silent"] == 1)
@@ -328,13 +327,13 @@ async def test_lateness_is_looked_at_after_a_failure(log: Log, monkeypatch: pyte
 async def test_a_local_bot_is_started_again_after_a_failure(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggp.referee.server.lobby.local_bots._FIRST_WAIT", 0.01)
     local = LocalBots(read(tmp_path, ann={"command": "random"}).local, False, 0, log.event_log)
     started = asyncio.Event()
 
-    async def run(identity: object, url: str) -> None:
+    async def run(identity: object, bot: object, url: str) -> str:
         started.set()
-        await local._closing.wait()
+        await asyncio.Event().wait()
+        return ""
 
     monkeypatch.setattr(local, "_run", run)
     Once(local, "_run", monkeypatch)
@@ -348,24 +347,14 @@ async def test_pairing_goes_on_after_a_failure_and_metrics_count_it(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ggp.referee.server.lobby.server._AFTER_FAULT", 0.01)
-    settings = read(tmp_path, {"pairing": 0.01})
-    engines = Engines(tmp_path, 1, Timeouts(), log.event_log)
+    settings = replace(read(tmp_path, {"pairing": 0.01, "watch": "none"}), listen="tcp://127.0.0.1:*")
 
     async def none(starts: set[object]) -> None:
         return
 
-    def router(sessions: Sessions) -> RouterSocket:
-        return RouterSocket(
-            "tcp://127.0.0.1:*", sessions, Admission(), queue=100, connections=10, heartbeat=(5000, 15000)
-        )
-
-    monkeypatch.setattr(engines, "open", none)
     with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as store:
-        live = MatchFiles(tmp_path / "club.live")
-        spectators = Spectators(None, log.event_log)
-        lobby = LobbyServer(
-            settings.ladder, store, settings.plan, live, log.event_log, Admission(), router, engines, spectators
-        )
+        lobby = LobbyServer(settings, store, tmp_path, Admission(), log.event_log)
+        monkeypatch.setattr(lobby.engines, "open", none)
         once = Once(lobby, "_pair", monkeypatch)
         running = asyncio.create_task(lobby.run(lambda url: None))
         await until(lambda: once.calls > 2)

@@ -16,7 +16,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from ggp.protocol.transports.keys import KeyPair, new_pair
 from ggp.referee.server.lobby import auth, keys
-from ggp.referee.server.lobby.auth import DOMAIN, ENDPOINT, Authenticator, Zap, require_keys
+from ggp.referee.server.lobby.auth import DOMAIN, ENDPOINT, Authenticator, require_keys
 from ggp.referee.server.lobby.keys import Book, KeyRegistry, change, read
 
 ALICE, BOB, SERVER = new_pair(), new_pair(), new_pair()
@@ -46,7 +46,8 @@ class AuthSocket:
         self.on_refusal: Callable[..., object] = lambda *refusal: self.refused.append(refusal)
         self.authenticator = Authenticator(KeyRegistry(path), lambda *refusal: self.on_refusal(*refusal))
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self.zap = Zap(self.context, self.authenticator) if running else None
+        if running:
+            self.authenticator.open(self.context)
         self.router = self.context.socket(zmq.ROUTER)
         require_keys(self.router, SERVER)
         self.url = f"tcp://127.0.0.1:{self.router.bind_to_random_port('tcp://127.0.0.1')}"
@@ -75,13 +76,11 @@ class AuthSocket:
         return entered
 
     def serve(self) -> None:
-        if self.zap is not None:
-            while self.zap.handle_one():
-                continue
+        while self.authenticator.handle_one():
+            continue
 
     def close(self) -> None:
-        if self.zap is not None:
-            self.zap.close()
+        self.authenticator.close()
         self._clients.destroy(linger=0)
         self.context.destroy(linger=0)
 
@@ -132,9 +131,8 @@ def test_without_an_authenticator_every_key_is_refused(path: Path) -> None:
 
 def test_once_the_authenticator_is_closed_every_key_is_refused(router: AuthSocket) -> None:
     assert router.try_to_enter(router.dealer(ALICE))
-    assert router.zap is not None
-    router.zap.close()
-    assert router.zap.handle_one() is False
+    router.authenticator.close()
+    assert router.authenticator.handle_one() is False
     assert not router.try_to_enter(router.dealer(ALICE), 2)
 
 

@@ -13,7 +13,8 @@ from ggp.referee.ladder.store.model import Entrant, Pair
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.server.lobby.auth import OWNER, Author
-from ggp.referee.server.lobby.challenges import Challenges, LobbyCommands, Terms, Unrated
+from ggp.referee.server.lobby.challenges import Challenges, LobbyCommands, Unrated
+from ggp.referee.server.lobby.config import LobbyTable
 from ggp.referee.server.lobby.game import RunningPairs
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.matchmaking import Matchmaker, Rated
@@ -30,7 +31,7 @@ OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve", "house": O
 class ChallengeClub(RunningPairs):
     """A lobby without a router: everything that pairs, its store, and games that wait for `finish`."""
 
-    def __init__(self, folder: Path, terms: Terms | None = None) -> None:
+    def __init__(self, folder: Path, table: LobbyTable | None = None) -> None:
         self.store = Store.open(f"sqlite:///{folder}/club.db", create=True)
         self.event_log = EventLog(quiet=True)
         self.writer = StoreWriter(self.store, self.event_log)
@@ -43,13 +44,13 @@ class ChallengeClub(RunningPairs):
         self.maker = Matchmaker(self.ladder, POOLS[0], rows["fast"], self.store)
         self.unrated = Unrated(POOLS[1], rows["fast/unrated"], self.store)
         self.rated = Rated([self.maker], self, self.writer)
-        self.terms = terms or Terms()
+        self.table = table or LobbyTable()
         self.challenges = self.anew()
 
     def anew(self) -> Challenges:
         """As after a restart."""
         self.unrated.load()
-        return Challenges([self.unrated], self.terms, self, self.rated, self.writer, self.store, self.event_log)
+        return Challenges([self.unrated], self.table, self, self.rated, self.writer, self.store, self.event_log)
 
     async def __aenter__(self) -> "ChallengeClub":
         return self
@@ -226,7 +227,7 @@ async def test_invalid_challenge_is_refused(club: ChallengeClub, words: str, pai
 
 
 async def test_open_challenges_of_an_owner_are_limited(tmp_path: Path) -> None:
-    async with ChallengeClub(tmp_path, Terms(challenges=2)) as club:
+    async with ChallengeClub(tmp_path, LobbyTable(challenges=2)) as club:
         club.come("ann", "amy", "bob", "eve")
         for other in ("bob", "eve"):
             await club.challenges.order(ALICE, "fast", "ann", other, 1)
@@ -294,7 +295,7 @@ async def test_pair_abandoned_during_a_withdrawal_is_withdrawn_too(club: Challen
 
 
 async def test_challenge_expires(tmp_path: Path) -> None:
-    async with ChallengeClub(tmp_path, Terms(days=0)) as club:
+    async with ChallengeClub(tmp_path, LobbyTable(challenge_days=0)) as club:
         club.come("ann", "bob")
         id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
         await club.challenges.update()

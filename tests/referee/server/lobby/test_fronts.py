@@ -40,7 +40,7 @@ async def two_fronts(store: Store) -> AsyncIterator[list[tuple[MemoryLobby, Fron
             store.join_front(name, "serve")
             writer = StoreWriter(store, lobby.event_log)
             front = Front(name, "", store, writer, lobby.sessions, lobby.event_log, lambda: None)
-            lobby.sessions.places = front
+            lobby.sessions.front = front
             running: Any = SimpleNamespace(games={}, idle=lobby.sessions.ready)
             front.open(lobby.router.url, running)
             made.append((lobby, front))

@@ -14,7 +14,7 @@ from ggp.protocol.responder import Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.clock import TimeControl, ggp_clock
 from ggp.referee.server.lobby.remote_bot import Lateness, MatchTranscript, RemoteBot, run_on
-from ggp.referee.server.lobby.run import QUEUE
+from ggp.referee.server.lobby.socket import QUEUE
 from tests.support.simulated_time import START, DistantBot, DistantMatch, SimulatedLoop, run
 
 

@@ -25,11 +25,12 @@ from ggp.referee.match.engine import Engine
 from ggp.referee.match.match import Match, play_match
 from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.server.lobby.auth import Admission, KeyAuth
+from ggp.referee.server.lobby.config import LobbyTable
 from ggp.referee.server.lobby.keys import Book, allow, change, now, read, revoke
 from ggp.referee.server.lobby.limits import Allowance, KeyedBuckets, network
 from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.remote_bot import Lateness
-from ggp.referee.server.lobby.sessions import Bounds, Sessions
+from ggp.referee.server.lobby.sessions import Sessions
 from ggp.referee.server.lobby.socket import Cut
 from tests.support.memory_lobby import open_lobby, until
 from tests.support.memory_match import MemoryPeer
@@ -229,7 +230,7 @@ async def test_forbidden_message_of_a_bot_ends_that_connection_only(frames: list
 
 
 async def test_flood_is_ended_and_logged_once() -> None:
-    async with open_lobby(Bounds(messages=20)) as it:
+    async with open_lobby(LobbyTable(messages=20)) as it:
         ann = await it.seat("ann")
         for _ in range(200):  # fewer than ZeroMQ queues
             ann.say(b"E", b"x")
@@ -238,7 +239,7 @@ async def test_flood_is_ended_and_logged_once() -> None:
 
 
 async def test_bots_of_an_owner_are_limited() -> None:
-    async with open_lobby(Bounds(connections=0)) as it:
+    async with open_lobby(LobbyTable(bots=0)) as it:
         caller = it.call()
         caller.hello("ann")
         assert await caller.bye()
@@ -246,7 +247,7 @@ async def test_bots_of_an_owner_are_limited() -> None:
 
 
 async def test_silent_connections_are_ended_and_limited() -> None:
-    async with open_lobby(Bounds(hello=0.2), connections=3) as it:
+    async with open_lobby(LobbyTable(hello=0.2), connections=3) as it:
         callers = [it.call() for _ in range(6)]
         await until(lambda: it.event_log.counts["refused", "full"] >= 3)
         await until(lambda: it.router.connections == 0)
@@ -466,8 +467,8 @@ class TwinLobby:
         self.all: list[TwinWire] = []
         self.refused: dict[str, int] = {}
         lateness = Lateness(loop.time)
-        bounds = Bounds(messages=10**6, octets=10**9)  # twelve returns in a second are not what is tested
-        self.sessions = Sessions(bounds, Timeouts(), ["yugo"], Admission(), self.event_log, lateness)
+        table = LobbyTable(messages=10**6, bytes=10**9)  # twelve returns in a second are not what is tested
+        self.sessions = Sessions(table, Timeouts(), ["yugo"], Admission(), self.event_log, lateness)
         self.sessions.router = self  # type: ignore[assignment]
 
     def dial(self, name: str) -> TwinWire:

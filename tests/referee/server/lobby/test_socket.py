@@ -12,7 +12,7 @@ import msgpack
 import pytest
 import zmq
 
-from ggp.referee.server.lobby.sessions import Bounds
+from ggp.referee.server.lobby.config import LobbyTable
 from tests.support.memory_lobby import MemoryLobby, open_lobby, until
 from tests.support.raw_zmtp import GREETING, MORE, Raw, command, frame, message, ready
 
@@ -41,7 +41,7 @@ def sit(it: MemoryLobby, name: str) -> None:
 
 async def test_grace_starts_at_the_first_failed_send() -> None:
     """A send fails before the event of the disconnect is read."""
-    async with open_lobby(Bounds(grace=0.2)) as it:
+    async with open_lobby(LobbyTable(grace=0.2)) as it:
         ann = await it.seat("ann")
         sit(it, "ann")
         line = it.sessions.bots["ann"].line
@@ -163,7 +163,7 @@ async def test_a_long_routing_id_is_refused(size: int) -> None:
 
 @pytest.mark.slow
 async def test_client_with_its_own_routing_id_gets_the_reason() -> None:
-    async with open_lobby(Bounds(hello=0.5)) as it:
+    async with open_lobby(LobbyTable(hello=0.5)) as it:
         bob = await it.seat("bob")
         eve = it.context.socket(zmq.DEALER)
         eve.setsockopt(zmq.LINGER, 0)
@@ -206,7 +206,7 @@ async def test_client_with_its_own_routing_id_gets_the_reason() -> None:
     ],
 )
 async def test_invalid_bytes_end_the_connection(data: bytes) -> None:
-    async with open_lobby(Bounds(hello=0.5)) as it:
+    async with open_lobby(LobbyTable(hello=0.5)) as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.send(data)
@@ -280,7 +280,7 @@ async def test_connection_speaks_for_the_bot_of_its_last_hello() -> None:
 @pytest.mark.slow
 async def test_earlier_messages_give_no_credit_to_a_message_without_an_end() -> None:
     """Small messages count for more bytes than they have; this difference must not add up to a credit."""
-    async with open_lobby(Bounds(messages=100_000, octets=10**9)) as it:
+    async with open_lobby(LobbyTable(messages=100_000, bytes=10**9)) as it:
         bob = await it.seat("bob")
         with Raw(it.router.url) as eve:
             eve.shake_hands()
