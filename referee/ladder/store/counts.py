@@ -1,13 +1,11 @@
-"""Tables that are derived from the games: pairs' results, tallies, scores, endings, pools' counts.
+"""The tables that are derived from the games: results of pairs, tallies, scores, endings, lines, pairs of each pool.
 
-The store adds new games to them. One query a table says what its rows are: the audit compares or makes all rows by it.
+One query for each table says what its rows are. New games are added by the same query, restricted to their ids; the
+audit compares and rebuilds whole tables by it.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import (
@@ -32,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 
 from ggp.referee.ladder.store.database import execute_many
-from ggp.referee.ladder.store.model import GAMES, Pair, PairScore
+from ggp.referee.ladder.store.model import GAMES, PairScore
 from ggp.referee.ladder.store.schema import (
     ID,
     ISSUED,
@@ -51,7 +49,6 @@ from ggp.referee.match.series import seats
 
 COLUMNS = ("wins", "ties", "losses", "forfeit_wins", "forfeit_losses", "void")
 SCORE_COLUMNS = ("wins", "ties", "losses", "forfeits", "gifts", "void")
-ALL_DONE = (1 << GAMES) - 1
 _IN_SCORES = {  # a column of a tally -> the columns of the scores of seat 1 and of seat 2
     "wins": (("wins",), ("losses",)),
     "ties": (("ties",), ("ties",)),
@@ -61,81 +58,76 @@ _IN_SCORES = {  # a column of a tally -> the columns of the scores of seat 1 and
     "void": (("void",), ("void",)),
 }
 _KEYS = {table: tuple(column.name for column in table.primary_key) for table in (tallies, scores, endings, lines)}
-_PAGE = 1000  # rows that are compared at a time
 _STANDING = ("state", "done", "points")
+_AFTER = bindparam("after", 0, type_=ID)  # the highest id before the new rows
+_MOST = 1 << 40  # new rows: with two bounds SQLite finds them by their ids, with one it reads the whole table
+
+# Conditions on a game, as seat 1 sees it.
+_WON, _TIED, _LOST = (and_(games.c.result != "", games.c.winner == winner) for winner in (1, 0, 2))
+_VOID, _BY_PLAY = games.c.result == "", games.c.termination.in_(BY_PLAY)
+_RESULTS = {"wins": _WON, "ties": _TIED, "losses": _LOST}
+_OUTCOMES = {
+    "wins": and_(_WON, _BY_PLAY),
+    "ties": _TIED,
+    "losses": and_(_LOST, _BY_PLAY),
+    "forfeit_wins": and_(_WON, ~_BY_PLAY),
+    "forfeit_losses": and_(_LOST, ~_BY_PLAY),
+    "void": _VOID,
+}
 
 
-def count_games(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add new rows of `games` to the tallies, scores, endings and lines."""
-    met: Counter[tuple[Any, ...]] = Counter()
-    scored: Counter[tuple[Any, ...]] = Counter()
-    ended: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:
-        ended[row["pool"], row["termination"], row["culprit"], _result(row["result"], row["winner"])] += 1
-        if row["finished"]:
-            name = column(row["result"], row["winner"], row["termination"])
-            met[row["pool"], row["first"], row["second"], name] += 1
-            for version, columns in zip((row["first"], row["second"]), _IN_SCORES[name], strict=True):
-                scored.update((row["pool"], version, one) for one in columns)
-    for table, counts in ((tallies, met), (scores, scored), (endings, ended)):
-        _add(connection, table, counts)
-    _add_lines(connection, rows)
+# -- Add what is new.
 
 
-def count_pairs(connection: Connection, made: Iterable[Pair]) -> None:
-    """Add issued pairs to the tallies."""
-    _add(connection, tallies, Counter((pair.pool, pair.first, pair.second, "issued") for pair in made))
+def count_games(connection: Connection, after: int) -> None:
+    """Add the games whose id is above `after` to the tallies, scores, endings and lines."""
+    for statement in _additions(connection.dialect.name)[0]:
+        execute_many(connection, statement, [{"after": after}])
 
 
-def _add(connection: Connection, table: Table, counts: Mapping[tuple[Any, ...], int]) -> None:
-    """Add to the rows of a table. A key of `counts` is the primary key of a row, then the column."""
-    names = [column.name for column in table.columns]
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for (*key, name), number in sorted(counts.items()):
-        row = rows.setdefault(tuple(key), dict.fromkeys(names, 0) | dict(zip(_KEYS[table], key, strict=True)))
-        row[name] += number
-    if rows:
-        execute_many(connection, _adding(table, connection.dialect.name), list(rows.values()))
+def count_pairs(connection: Connection, after: int) -> None:
+    """Add the issued pairs whose id is above `after` to the tallies."""
+    execute_many(connection, _additions(connection.dialect.name)[1], [{"after": after}])
 
 
-def _add_lines(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        if not (row["finished"] and row["result"]):
-            continue
-        key, moves = tuple(row[name] for name in _KEYS[lines]), row["moves"]
-        line = found.setdefault(
-            key,
-            dict(zip(_KEYS[lines], key, strict=True))
-            | {"wins": 0, "ties": 0, "losses": 0, "least": moves, "most": moves},
-        )
-        line[_result(row["result"], row["winner"])] += 1
-        line["least"], line["most"] = min(line["least"], moves), max(line["most"], moves)
-    if found:
-        ordered_lines = [line for _, line in sorted(found.items())]
-        execute_many(connection, _adding(lines, connection.dialect.name), ordered_lines)
+def settle(connection: Connection, after: int | None = None) -> list[int]:
+    """Give pairs the state, the finished games and the points that follow from their games.
 
+    Args:
+        connection: An open transaction.
+        after: Look only at the pairs of the games whose id is above this one; None means all pairs.
 
-def repeats_of(connection: Connection, pool: int) -> list[tuple[int, int, int, int, int]]:
-    """Games that repeat others and do not count, per ordered pair of versions: first, second, wins, ties, losses.
-
-    All games from one opening and seating are the same there, three or more: all but one of them (see
-    ggp.referee.ratings.repeats). An index holds these lines alone.
+    Returns:
+        The pool of each pair that is now played and was not before.
     """
-    counted = ("wins", "ties", "losses")
-    sums = [func.sum(case((lines.c[name] > 0, lines.c[name] - 1), else_=0)).cast(ID) for name in counted]
-    these = select(lines.c.first, lines.c.second, *sums).where(lines.c.pool == pool, text(REPEATS))
-    return [
-        (int(first), int(second), int(wins), int(ties), int(losses))
-        for first, second, wins, ties, losses in connection.execute(
-            these.group_by(lines.c.first, lines.c.second).order_by(lines.c.first, lines.c.second)
-        )
-    ]
+    if after is None:
+        rows = connection.execute(_differing_pairs()).all()
+    else:
+        rows = connection.execute(_DIFFERING, {"after": after}).all()
+    if rows:
+        true = {f"new_{name}": f"true_{name}" for name in _STANDING}
+        changes = [{"pair": row.id, **{new: getattr(row, name) for new, name in true.items()}} for row in rows]
+        execute_many(connection, _SETTLE, changes)
+    return [row.pool for row in rows if row.true_state == PLAYED != row.state]
+
+
+_SETTLE = (
+    pairs.update().where(pairs.c.id == bindparam("pair")).values({name: bindparam(f"new_{name}") for name in _STANDING})
+)
 
 
 @cache
-def _adding(table: Table, dialect: str) -> Insert:
-    """Inserts rows, or adds them to those that are there; `least` and `most` become the least and the largest."""
+def _additions(dialect: str) -> tuple[list[Insert], Insert]:
+    """Return the statements that add new games, and the one that adds new pairs."""
+    new = games.c.id.between(_AFTER + 1, _AFTER + _MOST)
+    met, issued = _met(new), _issued(pairs.c.id.between(_AFTER + 1, _AFTER + _MOST))
+    with_issued = met.add_columns(literal(0).label("issued"))
+    queries = {tallies: with_issued, scores: _scores(met.subquery()), endings: _endings(new), lines: _lines(new)}
+    return [_adding(dialect, table, query) for table, query in queries.items()], _adding(dialect, tallies, issued)
+
+
+def _adding(dialect: str, table: Table, query: Select[Any]) -> Insert:
+    """Return the statement that inserts the rows of a query, or adds their counts to existing rows."""
     if dialect == "sqlite":
         insert: Any = sqlite.insert(table)
     else:
@@ -143,34 +135,47 @@ def _adding(table: Table, dialect: str) -> Insert:
 
         insert = postgresql.insert(table)
     new = insert.excluded
-    more = {column.name: column + new[column.name] for column in table.columns if not column.primary_key}
+    changes = {column.name: column + new[column.name] for column in table.columns if not column.primary_key}
     if table is lines:
         least, most = table.c.least, table.c.most
-        more["least"] = case((new.least < least, new.least), else_=least)
-        more["most"] = case((new.most > most, new.most), else_=most)
-    adding: Insert = insert.on_conflict_do_update(index_elements=_KEYS[table], set_=more)
+        changes["least"] = case((new.least < least, new.least), else_=least)
+        changes["most"] = case((new.most > most, new.most), else_=most)
+    adding: Insert = insert.from_select(query.selected_columns.keys(), query).on_conflict_do_update(
+        index_elements=_KEYS[table], set_=changes
+    )
     return adding
 
 
-# -- What the derived tables must hold, by the games.
+def counts_of(connection: Connection, these: ColumnElement[bool]) -> dict[tuple[int, int], list[int]]:
+    """Return what these finished games add to the tallies of each ordered pair of versions, in the order of COLUMNS."""
+    return {(first, second): counts for _, first, second, *counts in connection.execute(_met(these))}
+
+
+def repeats_of(connection: Connection, pool: int) -> list[tuple[int, int, int, int, int]]:
+    """Return the games that repeat others and do not count: first, second, wins, ties, losses of each ordered pair.
+
+    If all games of two versions from one opening and seating are the same, three or more, all but one of them are
+    repeats (see ggp.referee.ratings.repeats). A partial index holds only these lines.
+    """
+    sums = [func.sum(case((lines.c[name] > 0, lines.c[name] - 1), else_=0)).cast(ID) for name in _RESULTS]
+    both = lines.c.first, lines.c.second
+    query = select(*both, *sums).where(lines.c.pool == pool, text(REPEATS)).group_by(*both).order_by(*both)
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in connection.execute(query)]
+
+
+# -- Compare and rebuild whole tables.
 
 
 def refresh(connection: Connection) -> None:
-    """Make every derived row what the games make it."""
-    settled = [
-        {"pair": row.id, **{f"new_{name}": getattr(row, f"true_{name}") for name in _STANDING}}
-        for row in connection.execute(_differing_pairs())
-    ]
-    if settled:
-        values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _STANDING}
-        connection.execute(pairs.update().where(pairs.c.id == bindparam("pair")).values(values), settled)
+    """Rebuild every derived row from the games."""
+    settle(connection)
     for table, query in _counted(tallies).items():
         _make_again(connection, table, query)
     connection.execute(pools.update().values(played=_played_pairs()))
 
 
 def refresh_lines(connection: Connection) -> None:
-    """Make the rows of `lines` what the games make them."""
+    """Rebuild the rows of `lines` from the games."""
     _make_again(connection, lines, _lines())
 
 
@@ -180,134 +185,26 @@ def _make_again(connection: Connection, table: Table, query: Select[Any]) -> Non
 
 
 def differences(connection: Connection) -> Iterator[str]:
-    """A line for every derived row that is not what the games make it."""
+    """Yield a line for every derived row that differs from what the games say."""
     for row in connection.execute(_differing_pairs()):
-        yield f"pair {row.number} of pool {row.pool} is {_said(row, '')}, by its games {_said(row, 'true_')}"
+        yield f"pair {row.number} of pool {row.pool} is {_described(row, '')}, by its games {_described(row, 'true_')}"
     met: FromClause = tallies
-    for table in _KEYS:
+    for table, names in _KEYS.items():
         query = _counted(met)[table]
-        if _says_the_same(connection, table, query):
-            continue
-        if table is tallies:
-            met = _tallies().cte()
-        there, true = _by_key(connection, table, select(table)), _by_key(connection, table, query)
+        stored = select(*(table.c[column.name] for column in query.selected_columns))
+        there, true = (_by_key(connection, table, one) for one in (stored.except_(query), query.except_(stored)))
+        if table is tallies and (there or true):
+            met = _tallies().cte()  # the scores are counted from correct tallies
         for key in sorted(there.keys() | true.keys()):
-            if (have := there.get(key)) != (should := true.get(key)):
-                place = ", ".join(f"{name} {value}" for name, value in zip(_KEYS[table], key, strict=True))
-                yield f"{table.name} of {place}: {have or 'nothing'}, by the games {should or 'nothing'}"
+            place = ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
+            yield f"{table.name} of {place}: {there.get(key) or 'nothing'}, by the games {true.get(key) or 'nothing'}"
     counted = select(pools.c.name, pools.c.played, _played_pairs().label("true_played"))
     for name, played, true_played in connection.execute(counted):
         if played != true_played:
             yield f"pool {name} has {played} pairs played, by its pairs {true_played}"
 
 
-def _counted(met: FromClause) -> dict[Table, Select[Any]]:
-    """The rows of each table by the games; `met` are the tallies, which have to be right."""
-    return {tallies: _tallies(), scores: _scores(met), endings: _endings(), lines: _lines()}
-
-
-def _says_the_same(connection: Connection, table: Table, query: Select[Any]) -> bool:
-    """Whether these are the rows of a table."""
-    keys = [table.c[name] for name in _KEYS[table]]
-    columns = [table.c[column.name] for column in query.selected_columns]
-    by_key = query.order_by(*(query.selected_columns[key.name] for key in keys))
-    with connection.execute(select(*columns).order_by(*keys)) as there, connection.execute(by_key) as true:
-        return all(one == two for one, two in zip_longest(there.partitions(_PAGE), true.partitions(_PAGE)))
-
-
-def _tallies() -> Select[Any]:
-    """The rows of `tallies`: pairs issued, and finished games by what they count as."""
-    by_play = games.c.termination.in_(BY_PLAY)
-    counts = games.c.result != ""
-    kinds: dict[str, ColumnElement[bool]] = {
-        "wins": and_(counts, games.c.winner == 1, by_play),
-        "ties": and_(counts, games.c.winner == 0),
-        "losses": and_(counts, games.c.winner == 2, by_play),
-        "forfeit_wins": and_(counts, games.c.winner == 1, ~by_play),
-        "forfeit_losses": and_(counts, games.c.winner == 2, ~by_play),
-        "void": ~counts,
-    }
-    keys = _KEYS[tallies]
-    ended = select(
-        *(games.c[key] for key in keys),
-        literal(0).label("issued"),
-        *(case((kinds[name], 1), else_=0).label(name) for name in COLUMNS),
-    ).where(games.c.finished)
-    issued = select(
-        *(pairs.c[key] for key in keys), literal(1).label("issued"), *(literal(0).label(name) for name in COLUMNS)
-    )
-    return _summed(tallies, ended.union_all(issued))
-
-
-def _scores(met: FromClause) -> Select[Any]:
-    """The rows of `scores`, from the tallies."""
-    sides = []
-    for side, seat in enumerate(("first", "second")):
-        parts = {
-            name: [met.c[column] for column in COLUMNS if name in _IN_SCORES[column][side]] for name in SCORE_COLUMNS
-        }
-        sums = (sum(columns[1:], columns[0]).label(name) for name, columns in parts.items())
-        finished = or_(*(met.c[column] > 0 for column in COLUMNS))
-        sides.append(select(met.c.pool, met.c[seat].label("version"), *sums).where(finished))
-    return _summed(scores, sides[0].union_all(sides[1]))
-
-
-def _endings() -> Select[Any]:
-    void, winner = games.c.result == "", games.c.winner
-    kinds = {"wins": winner == 1, "ties": winner == 0, "losses": winner == 2}
-    keys = (games.c[key] for key in _KEYS[endings])
-    counts = (case((and_(~void, kind), 1), else_=0).label(name) for name, kind in kinds.items())
-    return _summed(endings, select(*keys, *counts, case((void, 1), else_=0).label("void")))
-
-
-def _lines() -> Select[Any]:
-    kinds = {"wins": games.c.winner == 1, "ties": games.c.winner == 0, "losses": games.c.winner == 2}
-    keys = [games.c[key] for key in _KEYS[lines]]
-    counts = (func.sum(case((kind, 1), else_=0)).cast(ID).label(name) for name, kind in kinds.items())
-    least, most = func.min(games.c.moves).label("least"), func.max(games.c.moves).label("most")
-    return select(*keys, *counts, least, most).where(games.c.finished, games.c.result != "").group_by(*keys)
-
-
-def _summed(table: Table, rows: Select[Any] | CompoundSelect[Any]) -> Select[Any]:
-    """The sums of these rows by the key of the table. PostgreSQL adds up whole numbers as NUMERIC: they are cast."""
-    given = rows.subquery().c
-    by = [given[key] for key in _KEYS[table]]
-    names = (column.name for column in table.columns if not column.primary_key)
-    return select(*by, *(func.sum(given[name]).cast(ID).label(name) for name in names)).group_by(*by)
-
-
-def _differing_pairs() -> Select[Any]:
-    """Pairs with their state, done and points by their games, as `true_…`, where these differ."""
-    bit = case((games.c.game == 0, 1), else_=2)
-    of_first = case((games.c.winner == 0, 0.5), (games.c.winner == games.c.game + 1, 1.0), else_=0.0)
-    ended = (
-        select(
-            games.c.pair,
-            func.sum(bit).label("done"),
-            func.sum(of_first).label("points"),
-            func.min(case((games.c.result == "", 0), else_=1)).label("counts"),
-        )
-        .where(games.c.finished)
-        .group_by(games.c.pair)
-        .subquery()
-    )
-    done = func.coalesce(ended.c.done, 0)
-    played = done == ALL_DONE
-    points = case((and_(played, ended.c.counts == 1), ended.c.points))
-    state = case((played, PLAYED), (pairs.c.state == PLAYED, ISSUED), else_=pairs.c.state)
-    return (
-        select(pairs, state.label("true_state"), done.label("true_done"), points.label("true_points"))
-        .outerjoin(ended, ended.c.pair == pairs.c.id)
-        .where(or_(pairs.c.state != state, pairs.c.done != done, pairs.c.points.is_distinct_from(points)))
-        .order_by(pairs.c.id)
-    )
-
-
-def _played_pairs() -> ScalarSelect[int]:
-    return select(func.count()).where(pairs.c.pool == pools.c.id, pairs.c.state == PLAYED).scalar_subquery()
-
-
-def _by_key(connection: Connection, table: Table, query: Select[Any]) -> dict[tuple[Any, ...], dict[str, int]]:
+def _by_key(connection: Connection, table: Table, query: CompoundSelect[Any]) -> dict[tuple[Any, ...], dict[str, int]]:
     keys = _KEYS[table]
     return {
         tuple(row[key] for key in keys): {name: number for name, number in row.items() if name not in keys and number}
@@ -315,60 +212,128 @@ def _by_key(connection: Connection, table: Table, query: Select[Any]) -> dict[tu
     }
 
 
-def _said(row: Row[Any], which: str) -> str:
-    state, done, points = (getattr(row, f"{which}{name}") for name in _STANDING)
+def _described(row: Row[Any], prefix: str) -> str:
+    state, done, points = (getattr(row, f"{prefix}{name}") for name in _STANDING)
     return f"{state} with games {done:02b} and points {points}"
 
 
-# -- The points of a match for its pair and for the meetings of two versions.
+# -- The rows of each table, by the games.
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEnding:
-    """How a finished game of a pair came out. `winner` is a seat, 0 for none; `result` is "" for a void one.
+def _counted(met: FromClause) -> dict[Table, Select[Any]]:
+    """Return the query for the rows of each table. `met` stands for the tallies, and must be correct."""
+    return {tallies: _tallies(), scores: _scores(met), endings: _endings(), lines: _lines()}
 
-    `opening`, `moves`: as in the table of games.
+
+def _met(*these: ColumnElement[bool]) -> Select[Any]:
+    """Return the query for what these finished games add to `tallies`."""
+    return _grouped(tallies, _OUTCOMES, games.c.finished, *these)
+
+
+def _issued(*these: ColumnElement[bool]) -> Select[Any]:
+    keys = [pairs.c[key] for key in _KEYS[tallies]]
+    counts = (literal(0).label(name) for name in COLUMNS)
+    return select(*keys, *counts, func.count().label("issued")).where(*these).group_by(*keys)
+
+
+def _tallies() -> Select[Any]:
+    return _summed(tallies, _met().add_columns(literal(0).label("issued")).union_all(_issued()))
+
+
+def _scores(met: FromClause) -> Select[Any]:
+    sides = []
+    for side, seat in enumerate(("first", "second")):
+        terms = {
+            name: [met.c[column] for column in COLUMNS if name in _IN_SCORES[column][side]] for name in SCORE_COLUMNS
+        }
+        sums = (sum(columns[1:], columns[0]).label(name) for name, columns in terms.items())
+        finished = or_(*(met.c[column] > 0 for column in COLUMNS))
+        sides.append(select(met.c.pool, met.c[seat].label("version"), *sums).where(finished))
+    return _summed(scores, sides[0].union_all(sides[1]))
+
+
+def _endings(*these: ColumnElement[bool]) -> Select[Any]:
+    return _grouped(endings, {**_RESULTS, "void": _VOID}, *these)
+
+
+def _lines(*these: ColumnElement[bool]) -> Select[Any]:
+    query = _grouped(lines, _RESULTS, games.c.finished, ~_VOID, *these)
+    return query.add_columns(func.min(games.c.moves).label("least"), func.max(games.c.moves).label("most"))
+
+
+def _grouped(table: Table, kinds: dict[str, ColumnElement[bool]], *these: ColumnElement[bool]) -> Select[Any]:
+    """Return the query that counts games of each kind by the key of a table."""
+    keys = [games.c[key] for key in _KEYS[table]]
+    counts = (func.count(case((kind, 1))).label(name) for name, kind in kinds.items())
+    return select(*keys, *counts).where(*these).group_by(*keys)
+
+
+def _summed(table: Table, rows: CompoundSelect[Any]) -> Select[Any]:
+    """Return the sums of rows by the key of a table. PostgreSQL sums whole numbers as NUMERIC, hence the cast."""
+    given = rows.subquery().c
+    keys = [given[key] for key in _KEYS[table]]
+    names = (column.name for column in table.columns if not column.primary_key)
+    return select(*keys, *(func.sum(given[name]).cast(ID).label(name) for name in names)).group_by(*keys)
+
+
+def _differing_pairs(among: Select[tuple[int]] | None = None) -> Select[Any]:
+    """Return the query for pairs (all, or those with these ids) that differ from their games.
+
+    Besides the columns of the pair it gives `true_state`, `true_done` and `true_points`.
     """
+    bit = case((games.c.game == 0, 1), else_=2)
+    of_first = case((games.c.winner == 0, 0.5), (games.c.winner == games.c.game + 1, 1.0), else_=0.0)
+    by_pair = (
+        select(
+            games.c.pair,
+            func.sum(bit).label("done"),
+            func.sum(of_first).label("points"),
+            func.min(case((_VOID, 0), else_=1)).label("counts"),
+        )
+        .where(games.c.finished)
+        .group_by(games.c.pair)
+    )
+    # The grouping is restricted, too: SQLite would otherwise read all games.
+    ended = (by_pair if among is None else by_pair.where(games.c.pair.in_(among))).subquery()
+    done = func.coalesce(ended.c.done, 0)
+    played = done == (1 << GAMES) - 1
+    points = case((and_(played, ended.c.counts == 1), ended.c.points))
+    state = case((played, PLAYED), (pairs.c.state == PLAYED, ISSUED), else_=pairs.c.state)
+    query = (
+        select(pairs, state.label("true_state"), done.label("true_done"), points.label("true_points"))
+        .outerjoin(ended, ended.c.pair == pairs.c.id)
+        .where(or_(pairs.c.state != state, pairs.c.done != done, pairs.c.points.is_distinct_from(points)))
+        .order_by(pairs.c.id)
+    )
+    return query if among is None else query.where(pairs.c.id.in_(among))
 
-    game: int
-    result: str
-    winner: int
-    termination: str
-    opening: int = 0
-    moves: int = -1
+
+_DIFFERING = _differing_pairs(select(games.c.pair).where(games.c.id > _AFTER))
 
 
-def column(result: str, winner: int, termination: str) -> str:
-    """What it counts as, as seat 1 sees it: the field of a PairScore. A game lost by a fault is a forfeit."""
-    kind = _result(result, winner)
-    return f"forfeit_{kind}" if kind in ("wins", "losses") and termination not in BY_PLAY else kind
+def _played_pairs() -> ScalarSelect[int]:
+    return select(func.count()).where(pairs.c.pool == pools.c.id, pairs.c.state == PLAYED).scalar_subquery()
 
 
-def _result(result: str, winner: int) -> str:
-    """As seat 1 sees it."""
-    return ("ties", "wins", "losses")[winner] if result else "void"
+# -- The games of a pair.
 
 
 def ordered(first: int, second: int, game: int) -> tuple[int, int]:
-    """Who of a pair had seat 1 and who seat 2."""
+    """Return the versions of a pair by seat: who has seat 1 in this game, then who has seat 2."""
     return (first, second) if seats(game) == (0, 1) else (second, first)
 
 
-def meetings_of(first: int, second: int, endings: Iterable[StoredEnding]) -> tuple[PairScore, ...]:
-    """What each finished game of a pair adds, in the order of the games."""
-    return tuple(
-        PairScore(*ordered(first, second, one.game), **{column(one.result, one.winner, one.termination): 1})
-        for one in sorted(endings, key=lambda one: one.game)
-    )
+def meetings_of(first: int, second: int, ended: Iterable[Row[Any]]) -> tuple[PairScore, ...]:
+    """Return what each finished game of a pair adds to the tallies, in the order of the games."""
+    return tuple(PairScore(*ordered(first, second, row.game), **{_outcome(row): 1}) for row in ended)
 
 
-def points_of(endings: Sequence[StoredEnding]) -> float | None:
-    """Of the pair's first in both games; None unless both are there and count."""
-    if len(endings) < GAMES or not all(one.result for one in endings):
-        return None
-    return sum(0.5 if not one.winner else float(seats(one.game)[one.winner - 1] == 0) for one in endings)
+def _outcome(row: Row[Any]) -> str:
+    """Return the name in COLUMNS under which a game counts. A game lost by a fault is a forfeit."""
+    name = ("ties", "wins", "losses")[row.winner] if row.result else "void"
+    return f"forfeit_{name}" if name in ("wins", "losses") and row.termination not in BY_PLAY else name
 
 
 def played_games(done: int) -> tuple[int, ...]:
-    """The games that the bits of pairs.done stand for."""
+    """Return the games (0, 1) that the bits of pairs.done stand for."""
     return tuple(game for game in range(GAMES) if done >> game & 1)

@@ -8,11 +8,10 @@ import errno
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     URL,
@@ -354,35 +353,48 @@ def meaning(error: DBAPIError, name: str) -> Exception:
 
 
 _PART = 500  # values in an IN list
+T = TypeVar("T")
 
 
 def in_parts(
     connection: Connection, query: Select[Any], where: ColumnElement[Any], values: Collection[object]
 ) -> Iterator[Row[Any]]:
     """The rows of the query whose `where` is among the values, however many these are."""
+    for part in parts(values):
+        yield from connection.execute(query.where(where.in_(part)))
+
+
+def parts(values: Iterable[T]) -> Iterator[list[T]]:
+    """Split values into lists that are short enough for an IN list."""
     listed = list(values)
-    for start in range(0, len(listed), _PART):
-        yield from connection.execute(query.where(where.in_(listed[start : start + _PART])))
+    return (listed[start : start + _PART] for start in range(0, len(listed), _PART))
 
 
 def execute_many(connection: Connection, statement: Insert | Update, rows: Sequence[Mapping[str, Any]]) -> None:
-    """What `connection.execute` does for these rows in a third of the time.
+    """Execute a statement for each row, in a third of the time that `connection.execute` takes.
 
-    At least one row; all have the same names, two or more, and all values of the statement are in them. They go to the
-    driver as they are, without defaults and conversions. The statement is kept with its text: give the same object
-    each time.
+    Args:
+        connection: An open transaction.
+        statement: Give the same object each time: its text is cached by it.
+        rows: At least one. All have the same names, which are those of the parameters of the statement. They go to the
+            driver as they are, without defaults and conversions.
     """
-    text, names = _compiled(statement, None if isinstance(statement, Update) else tuple(rows[0]), connection.dialect)
-    connection.exec_driver_sql(text, list(map(itemgetter(*names), rows)) if names else list(rows))
+    plain = isinstance(statement, Insert) and statement.select is None
+    text, names, constants = _compiled(statement, tuple(rows[0]) if plain else None, connection.dialect)
+    if constants:
+        rows = [{**constants, **row} for row in rows]
+    connection.exec_driver_sql(text, [tuple(row[name] for name in names) for row in rows] if names else list(rows))
 
 
 @lru_cache(64)
 def _compiled(
     statement: Insert | Update, columns: tuple[str, ...] | None, dialect: Dialect
-) -> tuple[str, tuple[str, ...]]:
-    """Its text, and the names of its values in their order; none where the driver takes values by name."""
-    compiled = statement.compile(dialect=dialect, column_keys=None if columns is None else list(columns))
-    return str(compiled), tuple(compiled.positiontup or ()) if compiled.positional else ()
+) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+    """Return the text, the names of its parameters in order (none if the driver takes them by name), and constants."""
+    how = {"render_postcompile": True}
+    compiled = statement.compile(dialect=dialect, column_keys=columns and list(columns), compile_kwargs=how)
+    names = tuple(compiled.positiontup or ()) if compiled.positional else ()
+    return str(compiled), names, {name: value for name, value in compiled.params.items() if value is not None}
 
 
 def truncate(text: str, longest: int) -> str:

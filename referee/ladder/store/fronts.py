@@ -4,12 +4,12 @@ Every function is called within the caller's transaction. One transaction writes
 database), so a look before a change is safe.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import Connection, and_, func, select
 
-from ggp.referee.ladder.store.database import in_parts
+from ggp.referee.ladder.store.database import in_parts, parts
 from ggp.referee.ladder.store.entries import FRONT_SILENCE, Holder, check_free, clock, fronts_of
 from ggp.referee.ladder.store.model import Locked, Taken
 from ggp.referee.ladder.store.schema import ISSUED, fronts, pairs, present
@@ -75,7 +75,7 @@ def leave(connection: Connection, its: Holder, name: str) -> None:
 
 def lease(connection: Connection, name: str, arrived: Collection[str], left: Collection[str]) -> dict[str, str]:
     """Bots arrive at this front, and others leave it. Returns those that are at another one, with its url."""
-    for bots in _parts(left):
+    for bots in parts(left):
         connection.execute(present.delete().where(present.c.bot.in_(bots), present.c.front == name))
     there = {row.bot: row.front for row in in_parts(connection, select(present), present.c.bot, arrived)}
     if new := [{"bot": bot, "front": name} for bot in arrived if bot not in there]:
@@ -100,7 +100,7 @@ def claim(connection: Connection, name: str, ids: Collection[int]) -> set[int]:
         for row in in_parts(connection, select(pairs.c.id, pairs.c.state, pairs.c.front), pairs.c.id, ids)
         if row.state == ISSUED and row.front in (None, name)
     }
-    for part in _parts(mine):
+    for part in parts(mine):
         connection.execute(pairs.update().where(pairs.c.id.in_(part)).values(front=name))
     return mine
 
@@ -111,16 +111,5 @@ def disclaim(connection: Connection, name: str, ids: Collection[int] | None = No
     if ids is None:
         claimed = set(connection.execute(select(pairs.c.id).where(mine)).scalars())
         ids = claimed.difference(keep)
-    for part in _parts(ids):
+    for part in parts(ids):
         connection.execute(pairs.update().where(mine, pairs.c.id.in_(part)).values(front=None))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-_PART = 500  # values in an IN list
-
-
-def _parts(values: Iterable[object]) -> Iterable[list[object]]:
-    listed = list(values)
-    return (listed[start : start + _PART] for start in range(0, len(listed), _PART))

@@ -1,13 +1,14 @@
-"""Stores finished matches, unplayable pairs and challenges, and updates the counts, within the caller's transaction.
+"""Stores finished matches, unplayable pairs and challenges, and reads pairs and their results.
 
-A match is new if its pair is open, its game is not finished and its key is not stored. A match that comes twice changes
-nothing. One transaction writes at a time (see database), so a look before an insert is safe.
+Every function runs in its caller's transaction. One transaction writes at a time (see database), so a look before an
+insert is safe. A match that comes twice is stored once: it is new only if its pair is open, its game is not finished
+and its key is not stored.
 """
 
 import contextlib
 import gc
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -29,17 +30,16 @@ from sqlalchemy import (
 )
 
 from ggp.referee.ladder.store.counts import (
-    ALL_DONE,
     COLUMNS,
-    StoredEnding,
     count_games,
     count_pairs,
+    counts_of,
     meetings_of,
     ordered,
     played_games,
-    points_of,
+    settle,
 )
-from ggp.referee.ladder.store.database import execute_many, in_parts, truncate
+from ggp.referee.ladder.store.database import execute_many, in_parts, parts, truncate
 from ggp.referee.ladder.store.entries import now, readmitted, suspend
 from ggp.referee.ladder.store.model import (
     GAMES,
@@ -79,60 +79,65 @@ from ggp.referee.ladder.store.schema import (
 from ggp.referee.match.outcome import REPLAYS, WINDOW, void_reason
 from ggp.referee.match.series import GameResult, seats
 
+_ADD_GAMES, _ADD_RECORDS = games.insert(), records.insert()
 
-def newest(connection: Connection) -> int:
-    """Return the highest id of a game. Ids follow each other and games are never removed, so it counts the games."""
-    return int(connection.execute(select(func.coalesce(func.max(games.c.id), 0))).scalar_one())
+
+def last_id(connection: Connection, table: Table = games) -> int:
+    """Return the highest id of a table, 0 if it is empty.
+
+    Ids follow each other and games are never removed, so that of `games` is their number.
+    """
+    return int(connection.execute(_LAST[table]).scalar_one())
+
+
+_LAST = {table: select(func.coalesce(func.max(table.c.id), 0)) for table in (games, pairs, challenges)}
 
 
 def add(
     connection: Connection, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]
 ) -> list[PairResult]:
-    """Store what is new; the pairs that this completed, by pool and number."""
+    """Store what is new, and suspend who is to blame for unplayable pairs or too many void matches.
+
+    Returns:
+        The pairs that this completed, by pool and number.
+
+    Raises:
+        StoreError: A pair is not of this store, a key is too long, or a culprit is neither of the two bots.
+    """
     ids = {one.pair.id for one in finished} | {one.pair.id for one in unplayable}
     there = {row.id: row for row in in_parts(connection, select(pairs), pairs.c.id, ids)}
     if unknown := ids - there.keys():
         raise StoreError(
             f"pair {min(unknown)} is not in this store: it was played for another one", code="no-such-pair"
         )
-    issued = [row for row in there.values() if row.state == ISSUED]
-    missing = {(row.id, game) for row in issued for game in range(GAMES) if game not in played_games(row.done)}
-    new = _new_games(connection, finished, there, missing)
-    given_up = {one.pair.id: one for one in unplayable if any((one.pair.id, game) in missing for game in range(GAMES))}
+    missing = {
+        (row.id, game)
+        for row in there.values()
+        if row.state == ISSUED
+        for game in range(GAMES)
+        if game not in played_games(row.done)
+    }
+    last = last_id(connection)
+    new = _new_games(connection, finished, there, missing, last)
     if new:
         execute_many(connection, _ADD_GAMES, [row for row, _ in new])
         execute_many(connection, _ADD_RECORDS, [{"game": row["id"], "data": one.result.record} for row, one in new])
-        count_games(connection, [row for row, _ in new])
-    touched = {row["pair"] for row, _ in new if row["finished"]} | given_up.keys()
-    done = {id: sum(1 << game for game in range(GAMES) if (id, game) not in missing) for id in touched}
-    over = {id for id in touched if done[id] == ALL_DONE} | given_up.keys()
-    ended = _by_pair(in_parts(connection, _ENDED, games.c.pair, over))
-    if touched:
-        rows = [_standing(id, done[id], points_of(ended[id]), given_up.get(id)) for id in sorted(touched)]
-        execute_many(connection, _SETTLE, rows)
-    for pool, number in sorted(Counter(there[id].pool for id in over if done[id] == ALL_DONE).items()):
-        connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
-    for one in given_up.values():
+        count_games(connection, last)
+    open_still = {pair for pair, _ in missing}
+    given_up = {one.pair.id: one for one in unplayable if one.pair.id in open_still}
+    for id, one in given_up.items():
+        values = {"state": UNPLAYABLE, "culprit": ENGINE if one.who is None else one.who}
+        reason = truncate(one.reason, TEXT)
+        connection.execute(pairs.update().where(pairs.c.id == id).values(reason=reason, **values))
         if one.who not in (None, NO_CULPRIT):
-            suspend(connection, one.who, one.reason, there[one.pair.id].pool, one.pair.batch)
+            suspend(connection, one.who, one.reason, there[id].pool, one.pair.batch)
+    touched = {row["pair"] for row, _ in new if row["finished"]}
+    for pool, number in sorted(Counter(settle(connection, last)).items()):
+        connection.execute(pools.update().where(pools.c.id == pool).values(played=pools.c.played + number))
     _suspend_for_voids(connection, [(row, there[one.pair.id].batch) for row, one in new])
-    blamed = {id for id, one in given_up.items() if one.who not in (None, NO_CULPRIT)}
-    results = [
-        _pair_result(there[id], points_of(ended[id]), ended[id], LostReason.SUSPENDED if id in blamed else None)
-        for id in over
-    ]
-    return sorted(results, key=lambda one: (one.pool, one.number))
-
-
-def _standing(id: int, done: int, points: float | None, given_up: UnplayablePair | None) -> dict[str, object]:
-    return {
-        "pair": id,
-        "new_state": PLAYED if done == ALL_DONE else UNPLAYABLE if given_up else ISSUED,
-        "new_done": done,
-        "new_points": points,
-        "new_culprit": None if given_up is None else ENGINE if given_up.who is None else given_up.who,
-        "new_reason": truncate(given_up.reason, TEXT) if given_up else "",
-    }
+    over = (touched - open_still) | given_up.keys()
+    found = (one for part in parts(over) for one in _with_results(connection, _THESE, ids=part))
+    return sorted((result for _, result in found if result), key=lambda one: (one.pool, one.number))
 
 
 def _new_games(
@@ -140,11 +145,14 @@ def _new_games(
     finished: Sequence[FinishedGame],
     there: Mapping[int, Row[Any]],
     missing: set[tuple[int, int]],
+    last: int,
 ) -> list[tuple[dict[str, Any], FinishedGame]]:
-    """The rows of the matches that are new. Those that are finished leave `missing`: (pair, game)."""
+    """Return the rows of the matches that are new, with ids from `last` + 1 on.
+
+    The finished ones are removed from `missing`, which holds (pair, game).
+    """
     keys = {one.result.key for one in finished}
     known = {row.key for row in in_parts(connection, select(games.c.key), games.c.key, keys)}
-    last = _last(connection, games)
     new: list[tuple[dict[str, Any], FinishedGame]] = []
     for one in finished:
         place = one.pair.id, one.result.number
@@ -191,7 +199,7 @@ def _game(connection: Connection, pair: Row[Any], played: GameResult, id: int) -
 
 
 def _culprit(connection: Connection, pair: Row[Any], played: GameResult) -> int:
-    """The version at fault: the loser; of a void match, the version of that name."""
+    """Return the version at fault: the loser, or the version of that name if the match is void."""
     if played.culprit in ("", "engine"):
         return ENGINE if played.culprit else NO_CULPRIT
     if played.winner >= 0:
@@ -207,7 +215,7 @@ def _culprit(connection: Connection, pair: Row[Any], played: GameResult) -> int:
 
 
 def _suspend_for_voids(connection: Connection, new: Sequence[tuple[dict[str, Any], int]]) -> None:
-    """Suspend the versions that made too many matches void; `new` are the rows of matches, with their batches."""
+    """Suspend the versions that made too many matches void. `new`: rows of matches, each with its batch."""
     void = [(row, batch) for row, batch in new if not row["finished"] and row["culprit"] > NO_CULPRIT]
     last = {(row["pool"], row["culprit"]): (row, batch) for row, batch in void}
     for (pool, version), (row, batch) in last.items():
@@ -217,7 +225,7 @@ def _suspend_for_voids(connection: Connection, new: Sequence[tuple[dict[str, Any
 
 
 def _voids(connection: Connection, pool: int, version: int) -> int:
-    """How many of the last games of a version in a pool are void by its fault, since it was readmitted."""
+    """Count the void games among a version's last ones in a pool that are its fault, since it was readmitted."""
     played = select(games.c.id, games.c.finished, games.c.culprit, games.c.ended).where(games.c.pool == pool)
     rows = [
         row
@@ -229,36 +237,36 @@ def _voids(connection: Connection, pool: int, version: int) -> int:
     return sum(not row.finished and row.culprit == version and row.ended > since for row in last)
 
 
-def _last(connection: Connection, table: Table) -> int:
-    """The highest id of a table, 0 if it is empty."""
-    last: int | None = connection.execute(_LAST[table]).scalar_one()
-    return last or 0
-
-
-# -- Pairs: issued, open, finished, and the counts of meetings.
+# -- Pairs that are issued, open or finished.
 
 
 _PAGE = 2000  # pairs that are read at a time
 _COUNTS = tuple(tallies.c[name] for name in COLUMNS)
 _MET = (tallies.c.first, tallies.c.second, *_COUNTS)
-_PAIR_ENDED = (games.c.game, games.c.result, games.c.winner, games.c.termination, games.c.opening, games.c.moves)
-_ENDED = select(games.c.pair, *_PAIR_ENDED).where(games.c.finished)
-_SETTLE = (
-    pairs.update()
-    .where(pairs.c.id == bindparam("pair"))
-    .values({name: bindparam(f"new_{name}") for name in ("state", "done", "points", "culprit", "reason")})
+_ENDED = (
+    select(games.c.pair, games.c.game, games.c.result, games.c.winner, games.c.termination)
+    .add_columns(games.c.opening, games.c.moves)
+    .where(games.c.finished, games.c.pair.in_(bindparam("ids", expanding=True)))
+    .order_by(games.c.pair, games.c.game)
 )
-_ADD_GAMES, _ADD_RECORDS = games.insert(), records.insert()
+_THESE = select(pairs).where(pairs.c.id.in_(bindparam("ids", expanding=True)))
 _ONE, _TWO = versions.alias("one"), versions.alias("two")
-_LAST = {table: select(func.max(table.c.id)) for table in (games, pairs, challenges)}
 
 
 def issue(
     connection: Connection, pool: int, batch: int | None, pairings: Sequence[Pairing], front: str = ""
 ) -> list[Pair]:
-    """The next batch of a pool, numbered, for this front of a lobby alone if there are several.
+    """Issue the next batch of a pool, and return its numbered pairs.
 
-    `batch`: its number; None: the next. Raises StoreError for one that was issued already or comes too early.
+    Args:
+        connection: An open transaction.
+        pool: Its id.
+        batch: The number of the batch; None means the next.
+        pairings: Who is to meet.
+        front: The front of a lobby that alone may play the pairs.
+
+    Raises:
+        StoreError: The batch was issued already, or comes too early.
     """
     batches, issued = extent(connection, pool)
     batch = batches if batch is None else batch
@@ -267,7 +275,7 @@ def issue(
             f"batch {batch} cannot be issued, the next is {batches}: another process issues pairs too",
             code="batch-conflict",
         )
-    last = _last(connection, pairs)
+    last = last_id(connection, pairs)
     made = [
         Pair(last + 1 + index, pool, issued + index, batch, one.first, one.second) for index, one in enumerate(pairings)
     ]
@@ -279,13 +287,19 @@ def issue(
         for one in made
     ]
     connection.execute(pairs.insert(), rows)
-    count_pairs(connection, made)
+    count_pairs(connection, last)
     return made
 
 
 def open_pairs(connection: Connection, pool: int, front: str = "", among: Collection[int] | None = None) -> list[Pair]:
-    """Issued and not finished, by number. `front`: only those that this front of a lobby may claim; `among`: of these
-    versions."""
+    """Return the pairs that are issued and not finished, by number.
+
+    Args:
+        connection: An open transaction.
+        pool: Its id.
+        front: Only the pairs that this front of a lobby may claim.
+        among: Only the pairs between these versions.
+    """
     these = and_(pairs.c.pool == pool, pairs.c.state == ISSUED)
     if front:
         these = and_(these, or_(pairs.c.front.is_(None), pairs.c.front == front))
@@ -301,12 +315,13 @@ def open_pairs(connection: Connection, pool: int, front: str = "", among: Collec
 
 
 def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
-    """What a schedule of this kind begins from."""
+    """Return what a schedule of this kind begins from."""
     batches, issued = extent(connection, pool)
     these = and_(pairs.c.pool == pool, pairs.c.batch >= batches - 2)
-    recent = [(_pair(row), result) for row, result in _with_results(connection, these)]
+    recent = [(_pair(row), result) for row, result in _with_results(connection, _by_number(these))]
     with _many_values():
-        settled, met = _settled(connection, pool, _recent_counts(connection, these))
+        recent_games = games.c.pair.in_(select(pairs.c.id).where(these))
+        settled, met = _settled(connection, pool, counts_of(connection, recent_games))
     return PoolPast(
         batches=batches,
         issued=issued,
@@ -380,7 +395,7 @@ def pair_results(connection: Connection, pool: int, one: int, other: int, after:
         and_(pairs.c.pool == pool, pairs.c.first == one, pairs.c.second == other, pairs.c.number > after),
         and_(pairs.c.pool == pool, pairs.c.first == other, pairs.c.second == one, pairs.c.number > after),
     )
-    found = _with_results(connection, and_(both, pairs.c.state != ISSUED), _PAGE)
+    found = _with_results(connection, _by_number(and_(both, pairs.c.state != ISSUED)).limit(_PAGE))
     return [_as_first(result, one) for _, result in found if result is not None]
 
 
@@ -399,7 +414,7 @@ def _all_results(connection: Connection, pool: int) -> Iterator[PairResult]:
     after = -1
     while True:
         these = and_(pairs.c.pool == pool, pairs.c.number > after, pairs.c.state != ISSUED)
-        page = _with_results(connection, these, _PAGE)
+        page = _with_results(connection, _by_number(these).limit(_PAGE))
         yield from (result for _, result in page if result is not None)
         if len(page) < _PAGE:
             return
@@ -438,44 +453,37 @@ def _lost_pairs(connection: Connection, pool: int, batches: int) -> dict[tuple[i
     return dict(found)
 
 
+def _by_number(these: ColumnElement[bool]) -> Select[Any]:
+    return select(pairs).where(these).order_by(pairs.c.number)
+
+
 def _with_results(
-    connection: Connection, these: ColumnElement[bool], most: int | None = None
+    connection: Connection, chosen: Select[Any], **values: Any
 ) -> list[tuple[Row[Any], PairResult | None]]:
-    """These pairs by number, each with its result unless it is open."""
-    chosen = select(pairs).where(these).order_by(pairs.c.number).limit(most)
-    rows = connection.execute(chosen).all()
-    ids = chosen.with_only_columns(pairs.c.id).scalar_subquery()
-    ended = _by_pair(connection.execute(_ENDED.where(games.c.pair.in_(ids))))
-    return [
-        (row, None if row.state == ISSUED else _pair_result(row, row.points, ended[row.id], _lost(row))) for row in rows
-    ]
+    """Return the chosen pairs, each with its result unless it is open. `values`: the parameters of the query."""
+    rows = connection.execute(chosen, values).all()
+    ended: dict[int, list[Row[Any]]] = defaultdict(list)
+    for part in parts(row.id for row in rows if row.state != ISSUED):
+        for game in connection.execute(_ENDED, {"ids": part}):
+            ended[game.pair].append(game)
+    return [(row, None if row.state == ISSUED else _pair_result(row, ended[row.id])) for row in rows]
 
 
-def _by_pair(rows: Iterable[Row[Any]]) -> dict[int, list[StoredEnding]]:
-    """The rows of `_ENDED`."""
-    ended: dict[int, list[StoredEnding]] = defaultdict(list)
-    for row in rows:
-        ended[row.pair].append(StoredEnding(row.game, row.result, row.winner, row.termination, row.opening, row.moves))
-    return ended
-
-
-def _pair_result(row: Row[Any], points: float | None, ended: list[StoredEnding], lost: LostReason | None) -> PairResult:
-    met = meetings_of(row.first, row.second, ended)
-    lines = tuple((one.opening, one.moves) for one in sorted(ended, key=lambda one: one.game))
-    return PairResult(row.number, row.batch, row.first, row.second, points, met, row.pool, lost, lines)
+def _pair_result(pair: Row[Any], ended: Sequence[Row[Any]]) -> PairResult:
+    lost = None
+    if pair.state == WITHDRAWN:
+        lost = LostReason.WITHDRAWN
+    elif pair.state == UNPLAYABLE and pair.culprit > NO_CULPRIT:
+        lost = LostReason.SUSPENDED
+    met = meetings_of(pair.first, pair.second, ended)
+    lines = tuple((game.opening, game.moves) for game in ended)
+    return PairResult(pair.number, pair.batch, pair.first, pair.second, pair.points, met, pair.pool, lost, lines)
 
 
 def _is_lost() -> ColumnElement[bool]:
     """Return the condition for pairs that were withdrawn, or that a bot could not play and was suspended for."""
     blamed = and_(pairs.c.state == UNPLAYABLE, pairs.c.culprit > NO_CULPRIT)
     return or_(pairs.c.state == WITHDRAWN, blamed)
-
-
-def _lost(row: Row[Any]) -> LostReason | None:
-    """Return why a stored pair was not played, None if it was, is open, or was given up for the engine."""
-    if row.state == WITHDRAWN:
-        return LostReason.WITHDRAWN
-    return LostReason.SUSPENDED if row.state == UNPLAYABLE and row.culprit > NO_CULPRIT else None
 
 
 def _as_first(result: PairResult, one: int) -> PairResult:
@@ -513,18 +521,6 @@ def _settled(
     return settled, met
 
 
-def _recent_counts(connection: Connection, these: ColumnElement[bool]) -> dict[tuple[int, int], list[int]]:
-    """What the finished games of these pairs add to meetings, in the order of COLUMNS."""
-    counts: dict[tuple[int, int], list[int]] = {}
-    rows = select(pairs.c.first, pairs.c.second, *_PAIR_ENDED).join(games, games.c.pair == pairs.c.id)
-    for first, second, *ending in connection.execute(rows.where(these, games.c.finished)):
-        for met in meetings_of(first, second, [StoredEnding(*ending)]):
-            sofar = counts.setdefault((met.first, met.second), [0] * len(COLUMNS))
-            for index, name in enumerate(COLUMNS):
-                sofar[index] += getattr(met, name)
-    return counts
-
-
 @contextlib.contextmanager
 def _many_values() -> Iterator[None]:
     """Without garbage collection, which would visit hundreds of thousands of values that hold no cycles."""
@@ -552,7 +548,7 @@ def challenge(
         raise StoreError(f"pool {pool} is rated: challenges need an unrated pool", code="not-unrated")
     batch, _ = extent(connection, pool)
     made = issue(connection, pool, batch, [pairing] * number)
-    last = _last(connection, challenges)
+    last = last_id(connection, challenges)
     connection.execute(
         challenges.insert().values(
             id=last + 1,

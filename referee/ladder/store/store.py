@@ -465,7 +465,7 @@ class Store:
             return []
         with self.database.writing() as connection:
             results = played.add(connection, finished, unplayable)
-            newest = played.newest(connection) if self._count else 0
+            newest = played.last_id(connection) if self._count else 0
         if self._count and finished:
             self._count.write(newest)
         return results
@@ -597,7 +597,7 @@ class Store:
             return 0
         counted = self._count.read()  # first: a game that is stored meanwhile is none that is lost
         with self.database.reading() as connection:
-            return max(0, counted - played.newest(connection))
+            return max(0, counted - played.last_id(connection))
 
     def checkpoint(self) -> None:
         """See Database.checkpoint."""
@@ -612,7 +612,7 @@ class Store:
         with self.database.writing() as connection:
             if runner := entries.running(connection, self._me, others=True):
                 raise Locked(f"{self.database.name} is run by {runner}: wait until it is done, or end it")
-            found, newest = rebuild(connection, True, progress), played.newest(connection)
+            found, newest = rebuild(connection, True, progress), played.last_id(connection)
         if self._count and lost:
             self._count.write(newest)
         return with_lost(found, lost, self.database.name)
