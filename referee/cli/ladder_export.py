@@ -8,8 +8,9 @@ from ggp.referee.cli.ladder_games import filter_options
 from ggp.referee.cli.ladder_view import TROUBLE, run_view, view
 from ggp.referee.command_line import opened
 from ggp.referee.ladder.export import exported
-from ggp.referee.ladder.queries import GameFilter, read_game
+from ggp.referee.ladder.queries import read_game
 from ggp.referee.ladder.source import Trouble, ViewError, open_ladder, the_pool
+from ggp.referee.ladder.store.model import GameFilter
 from ggp.referee.match.record_forms import as_form
 from ggp.referee.terminal import on_terminal, progress_bar
 

@@ -12,7 +12,6 @@ from ggp.protocol.printed import json_text, without_password
 from ggp.protocol.records import Record
 from ggp.referee.cli.ladder_view import json_option, pool_option, run_view, view
 from ggp.referee.ladder.queries import (
-    GameFilter,
     diagnostics,
     game_json,
     matching,
@@ -24,7 +23,7 @@ from ggp.referee.ladder.queries import (
 )
 from ggp.referee.ladder.source import open_ladder
 from ggp.referee.ladder.standings import plain
-from ggp.referee.ladder.store.model import PAIR_POINTS, RESULTS, GameRow
+from ggp.referee.ladder.store.model import PAIR_POINTS, RESULTS, GameFilter, GameRow
 from ggp.referee.match.outcome import Termination
 from ggp.referee.match.score_table import score_lines
 from ggp.referee.terminal import TextTable, escape_unprintable, say, show

@@ -177,7 +177,7 @@ def read_duel(
         tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
     fit = store.fit(pool.id)
     model = fit.model if fit else "davidson"
-    last = list(islice(store.games(pool.id, bot=a.id, opponent=b.id), LISTED))
+    last = list(islice(store.games(pool.id, a.id, against=b.id), LISTED))
     ratings = rate(store, pool.id, seats, model, 0) if pool.games else None
     names = ratings.counts.names if ratings else ()
     both = str(a.id), str(b.id)
@@ -230,7 +230,7 @@ class Meeting(NamedTuple):
 
 def read_meetings(store: "Store", duel: Duel, before: int | None, most: int) -> tuple[list[Meeting], int]:
     """About `most` pairs, newest first, and the id `before` which the next ones are, 0 if there are none."""
-    rows = list(store.records(duel.pool.id, duel.one.id, duel.other.id, limit=2 * most, before=before))
+    rows = list(store.records(duel.pool.id, duel.one.id, against=duel.other.id, limit=2 * most, before=before))
     pairs: dict[int, list[GameRow]] = {}
     openings: dict[int, tuple[str, ...]] = {}
     for row, lines in rows:

@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import click
 
 from ggp.protocol.records import escaped_line
-from ggp.referee.ladder.queries import GameFilter, check_filter, matching, read_one
-from ggp.referee.ladder.store.model import GameRow
+from ggp.referee.ladder.queries import check_filter, matching, read_one
+from ggp.referee.ladder.store.model import GameFilter, GameRow
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.outcome import BY_PLAY
 from ggp.referee.match.record_forms import as_form
@@ -24,7 +25,8 @@ def exported(store: Store, wanted: GameFilter, form: str, played: bool, damaged:
         for row in matching(store, wanted):
             yield _csv_line(row) if row.result and not (played and row.termination not in BY_PLAY) else b""
         return
-    for row, lines in store.records(**check_filter(store, wanted), damaged=damaged.append):
+    check_filter(store, wanted)
+    for row, lines in store.records(**asdict(wanted), damaged=damaged.append):
         if played and row.termination not in BY_PLAY:
             yield b""
             continue

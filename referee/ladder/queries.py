@@ -6,7 +6,7 @@ Each function takes an open Store and plain arguments. Terminal, JSON, control a
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
@@ -34,6 +34,7 @@ from ggp.referee.ladder.store.model import (
     TESTED,
     Entrant,
     Format,
+    GameFilter,
     GameRow,
     PairScore,
     PoolEntry,
@@ -121,31 +122,8 @@ def crosstable_json(table: Crosstable) -> dict[str, Any]:
 # -- games ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class GameFilter:
-    """Which matches: None is any. A bot is a name or a version's label; `result` is one of the store's RESULTS.
-
-    `since` and `until` are UTC: when a match ended, from the first to before the second.
-    """
-
-    pool: str | None = None
-    bot: str | None = None
-    against: str | None = None
-    termination: str | None = None
-    seat: int = 0
-    result: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    points: float | None = None  # of the bot in the match's pair, 0 to 2
-
-    @property
-    def any(self) -> bool:
-        """Whether it lets all pass."""
-        return self == GameFilter()
-
-
-def check_filter(store: "Store", wanted: GameFilter) -> dict[str, Any]:
-    """The words for the store's `games` and `records`. ViewError for a pool or a bot that there is not, UsageError."""
+def check_filter(store: "Store", wanted: GameFilter) -> None:
+    """Raise ViewError for a pool or a bot that is not in the store, UsageError for options that need a bot."""
     chosen = chosen_pools(store.pools(unrated=True), wanted.pool)
     of_bot = {
         "--against": wanted.against,
@@ -157,17 +135,12 @@ def check_filter(store: "Store", wanted: GameFilter) -> dict[str, Any]:
         raise click.UsageError(f"{alone[0]} goes with --bot")
     if wanted.bot:
         check_bots([seat for pool in chosen for seat in store.seats(pool.id)], wanted.bot, wanted.against)
-    return {
-        "pool": chosen[0].id if wanted.pool is not None else None,
-        "bot": wanted.bot,
-        "opponent": wanted.against,
-        **{name: getattr(wanted, name) for name in ("termination", "seat", "result", "since", "until", "points")},
-    }
 
 
 def matching(store: "Store", wanted: GameFilter, before: int | None = None) -> Iterator[GameRow]:
-    """The matches that pass, newest first; `before`: from the one behind this id on. Raises ViewError, UsageError."""
-    return store.games(**check_filter(store, wanted), before=before)
+    """Return the matches that pass, newest first, after the one with the id `before`. Raises as check_filter does."""
+    check_filter(store, wanted)
+    return store.games(**asdict(wanted), before=before)
 
 
 def when(at: str) -> str:

@@ -299,41 +299,41 @@ def _patient(query_time: float | None = None) -> dict[str, object]:
 # -- Errors of SQLite and PostgreSQL as errors of the store.
 
 
+_LOCKED = Locked, "{0} is locked by another process: wait until it is done, or end it", ""
+_SLOW = Locked, "{0} took too long to answer a query, which was ended: try again", "store-slow"
+_DAMAGED = StoreError, "{0} is damaged ({1}): restore a copy of it", "store-damaged"
+_FORBIDDEN = StoreError, "{0} cannot be opened: check its permissions", "cannot-open"
 _SQLITE: dict[int, tuple[type[StoreError], str, str]] = {
-    sqlite3.SQLITE_BUSY: (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
-    sqlite3.SQLITE_LOCKED: (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
-    sqlite3.SQLITE_INTERRUPT: (Locked, "{0} took too long to answer a query, which was ended: try again", "store-slow"),
-    sqlite3.SQLITE_FULL: (Full, "{0} cannot grow, the disk is full: make room and go on, nothing is lost", ""),
-    sqlite3.SQLITE_IOERR: (
-        Full,
-        "{0} cannot be written or read ({1}): make room or repair the disk, nothing is lost",
-        "",
-    ),
-    sqlite3.SQLITE_NOTADB: (StoreError, "{0} is no SQLite database: name another file", "not-a-store"),
-    sqlite3.SQLITE_CORRUPT: (StoreError, "{0} is damaged ({1}): restore a copy of it", "store-damaged"),
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_INTERRUPT: _SLOW,
+    sqlite3.SQLITE_FULL: (Full, "{0} cannot grow: free space on its disk", ""),
+    sqlite3.SQLITE_IOERR: (Full, "{0} cannot be read or written ({1}): free space, or repair the disk", ""),
+    sqlite3.SQLITE_NOTADB: (StoreError, "{0} is not an SQLite database: name another file", "not-a-store"),
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_READONLY: (
         StoreError,
-        "{0} may not be written ({1}): see to its permissions, or name another file",
+        "{0} is not writable ({1}): check its permissions, or name another file",
         "cannot-write",
     ),
-    sqlite3.SQLITE_CANTOPEN: (StoreError, "{0} cannot be opened: see to its folder and its permissions", "cannot-open"),
-    sqlite3.SQLITE_PERM: (StoreError, "{0} may not be opened: see to its permissions", "cannot-open"),
-    sqlite3.SQLITE_AUTH: (StoreError, "{0} may not be opened: see to its permissions", "cannot-open"),
+    sqlite3.SQLITE_CANTOPEN: (StoreError, "{0} cannot be opened: check its folder and permissions", "cannot-open"),
+    sqlite3.SQLITE_PERM: _FORBIDDEN,
+    sqlite3.SQLITE_AUTH: _FORBIDDEN,
 }
 _POSTGRESQL: dict[str, tuple[type[StoreError], str, str]] = {
-    "55P03": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
-    "57014": (Locked, "{0} took too long to answer a query, which was ended: try again", "store-slow"),
-    "40P01": (Locked, "{0} is locked by another process: wait until it is done, or end it", ""),
-    "53100": (Full, "{0} cannot grow, its disk is full: make room and go on, nothing is lost", ""),
-    "53200": (Full, "{0} has no memory left: free some and go on, nothing is lost", ""),
-    "42501": (StoreError, "{0} may not be used by this user ({1}): grant it", "not-permitted"),
-    "25006": (StoreError, "{0} may not be written ({1}): name another server", "cannot-write"),
+    "55P03": _LOCKED,
+    "57014": _SLOW,
+    "40P01": _LOCKED,
+    "53100": (Full, "{0} cannot grow: free space on its disk", ""),
+    "53200": (Full, "{0} has no memory left: free some", ""),
+    "42501": (StoreError, "this user may not use {0} ({1}): grant access", "not-permitted"),
+    "25006": (StoreError, "{0} is read-only ({1}): name another server", "cannot-write"),
 }
 _LACKS = ("no such table", "no such column")  # of SQLite: another program changed the tables
 
 
 def meaning(error: DBAPIError, name: str) -> Exception:
-    """The StoreError for what a driver raised; an error of this program is returned unchanged."""
+    """Return the StoreError for what a driver raised; an error of this program is returned unchanged."""
     told = " ".join(str(error.orig).split())
     if isinstance(error.orig, sqlite3.Error):
         row = _SQLITE.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
@@ -342,7 +342,7 @@ def meaning(error: DBAPIError, name: str) -> Exception:
         if row is None and (isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated):
             row = StoreError, "{0} cannot be reached ({1}): start the server or correct the url", "unreachable"
     if row is None and told.startswith(_LACKS):
-        row = StoreError, "{0} is damaged ({1}): restore a copy of it", "store-damaged"
+        row = _DAMAGED
     if row is None:
         return error
     kind, text, code = row

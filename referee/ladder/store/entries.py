@@ -28,31 +28,23 @@ from ggp.referee.ladder.store.schema import (
 )
 
 
-def enrol(connection: Connection, ladder: Ladder) -> dict[str, int]:
-    """Enter the pools and bots of a ladder; the ids of its pools by name. All others stay, inactive."""
+def enrol(connection: Connection, ladder: Ladder, more: bool = False) -> dict[str, int]:
+    """Enter the pools and bots of a ladder, and return the ids of its pools by name.
+
+    All other bots and pools stay in the store, inactive. With `more` they stay as they are.
+    """
     for name in [ladder.name, *(pool.name for pool in ladder.pools), *(bot.name for bot in ladder.bots)]:
         _check_name(name)
     ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
     ours = _enrol_versions(connection, ladder)
+    names = {bot.name for bot in ladder.bots} if more else None
     for pool in ladder.pools:
         entrants = {ours[bot.name]: bot for bot in ladder.bots if pool.name in bot.pools}
-        _enter(connection, ids[pool.name], pool.name if pool.rated else "", entrants)
-    columns = select(pools.c.id, pools.c.name, pools.c.rated)
-    for row in connection.execute(columns.where(pools.c.id.not_in(ids.values()))).all():
-        _enter(connection, row.id, row.name if row.rated else "", {})
-    return ids
-
-
-def enrol_more(connection: Connection, ladder: Ladder) -> dict[str, int]:
-    """Enter the pools of a ladder and these bots; the ids of its pools by name. All other bots stay as they are."""
-    for name in [ladder.name, *(pool.name for pool in ladder.pools), *(bot.name for bot in ladder.bots)]:
-        _check_name(name)
-    ids = {pool.name: _enrol_pool(connection, pool) for pool in ladder.pools}
-    ours = _enrol_versions(connection, ladder)
-    names = {bot.name for bot in ladder.bots}
-    for pool in ladder.pools if names else ():
-        entrants = {ours[bot.name]: bot for bot in ladder.bots if pool.name in bot.pools}
         _enter(connection, ids[pool.name], pool.name if pool.rated else "", entrants, names)
+    if not more:
+        columns = select(pools.c.id, pools.c.name, pools.c.rated)
+        for row in connection.execute(columns.where(pools.c.id.not_in(ids.values()))).all():
+            _enter(connection, row.id, row.name if row.rated else "", {})
     return ids
 
 

@@ -5,8 +5,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum, StrEnum, auto
 from functools import cached_property
+from typing import Any
 
 from ggp.protocol.errors import Problem
 from ggp.referee.match.adjudication import AdjudicationRule
@@ -328,6 +330,26 @@ class GameRow:
     ms2: int
     suspect: bool
     ended: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameFilter:
+    """A choice of stored matches; None, 0 and "" let all pass."""
+
+    pool: Any = None  # id or name
+    bot: Any = None  # id; or NAME for all its versions, NAME@VERSION for one
+    against: Any = None  # likewise
+    termination: str | None = None
+    seat: int = 0  # of the bot
+    result: str = ""  # one of RESULTS, as the bot sees it; without a bot one of EITHER_WAY
+    since: datetime | None = None  # UTC; the match ended then or later
+    until: datetime | None = None  # UTC; the match ended earlier
+    points: float | None = None  # of the bot in both games of the pair
+
+    @property
+    def any(self) -> bool:
+        """Whether it lets all pass."""
+        return self == GameFilter()
 
 
 EITHER_WAY = ("counted", "drawn", "void")  # the same for both bots

@@ -23,7 +23,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
-    text,
 )
 from sqlalchemy.schema import SchemaItem
 
@@ -64,6 +63,13 @@ def _version(name: str, comment: str, *, primary_key: bool = False) -> Column[in
 
 def _count(name: str, comment: str) -> Column[int]:
     return Column(name, ID, nullable=False, comment=comment)
+
+
+def _partial_index(table: Table, name: str, where: str) -> None:
+    """Declare an index of some rows. This is DDL because `postgresql_where` loads that dialect, 2.5 MiB, always."""
+    index, columns = name.split(" ", 1)
+    create = DDL(f"CREATE INDEX {index} ON {table.name} {columns} WHERE {where}")  # type: ignore[no-untyped-call]
+    event.listen(table, "after_create", create)
 
 
 meta = _table(
@@ -184,15 +190,7 @@ pairs = _table(
     Column("front", String(NAME), comment="If issued: fronts.name of the one that alone may play it."),
     UniqueConstraint("pool", "number", name="pairs_pool_number"),
 )
-Index(
-    "pairs_open",
-    pairs.c.pool,
-    pairs.c.number,
-    sqlite_where=pairs.c.state == ISSUED,
-).ddl_if(dialect="sqlite")
-# Not `postgresql_where`, which loads that dialect, 2.5 MiB, for every store.
-_PAIRS_OPEN = DDL(f"CREATE INDEX pairs_open ON pairs (pool, number) WHERE state = '{ISSUED}'")  # type: ignore[no-untyped-call]
-event.listen(pairs, "after_create", _PAIRS_OPEN.execute_if(dialect="postgresql"))
+_partial_index(pairs, "pairs_open (pool, number)", f"state = '{ISSUED}'")
 Index("pairs_batch", pairs.c.pool, pairs.c.batch)
 Index("pairs_versions", pairs.c.pool, pairs.c.first, pairs.c.second)
 
@@ -281,9 +279,7 @@ lines = _table(
     _count("most", "The largest: the same one if the two repeat a single game."),
 )
 REPEATS = "least = most AND wins + ties + losses >= 3"
-Index("lines_repeated", lines.c.pool, sqlite_where=text(REPEATS)).ddl_if(dialect="sqlite")
-_LINES_REPEATED = DDL(f"CREATE INDEX lines_repeated ON lines (pool) WHERE {REPEATS}")  # type: ignore[no-untyped-call]
-event.listen(lines, "after_create", _LINES_REPEATED.execute_if(dialect="postgresql"))
+_partial_index(lines, "lines_repeated (pool)", REPEATS)
 
 endings = _table(
     "endings",

@@ -267,7 +267,7 @@ class Registration:
         local = {bot.name: bot for bot in self._ladder.bots}
         if not alone:
             self._known = local
-            return self._store.enrol_more(self._ladder)
+            return self._store.enrol(self._ladder, more=True)
         keys = {pool.key: pool.name for pool in self._ladder.pools}
         pools: dict[tuple[str, str], list[str]] = {}
         for row in self._store.pools(unrated=True):
@@ -296,7 +296,7 @@ class Registration:
         ladder = self._with(known_then if self.departed is None else new)
 
         def enrol() -> None:
-            (self._store.enrol if self.departed is None else self._store.enrol_more)(ladder)
+            self._store.enrol(ladder, more=self.departed is not None)
             then()
 
         back = departed & new.keys()

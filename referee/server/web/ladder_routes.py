@@ -18,7 +18,6 @@ from ggp.protocol.records import MatchStarted, Party, Record
 from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
 from ggp.referee.ladder.queries import (
-    GameFilter,
     PoolSummary,
     check_filter,
     matching,
@@ -27,7 +26,7 @@ from ggp.referee.ladder.queries import (
 )
 from ggp.referee.ladder.source import check_bots, chosen_pools, exact, the_pool
 from ggp.referee.ladder.standings import entered, plain, pools_json, standings_json, title_of
-from ggp.referee.ladder.store.model import EITHER_WAY, PAIR_POINTS, RESULTS, PoolRow
+from ggp.referee.ladder.store.model import EITHER_WAY, PAIR_POINTS, RESULTS, GameFilter, PoolRow
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.outcome import Termination
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, number_of, paid

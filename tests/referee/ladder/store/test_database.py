@@ -236,7 +236,7 @@ def _read_as_another_user(folder: Path) -> None:
     )
     folder.chmod(0o755)
     assert done.stdout.splitlines()[:1] == ["1"], done.stderr
-    assert "may not be written" in done.stdout or "cannot be opened" in done.stdout
+    assert "is not writable" in done.stdout or "cannot be opened" in done.stdout
 
 
 def _sqlite(path: Path) -> "_Closing":

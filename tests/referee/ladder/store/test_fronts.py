@@ -153,13 +153,13 @@ def test_a_pair_is_one_front_s(store: Store) -> None:
 def test_a_front_enters_bots_beside_those_of_others(store: Store) -> None:
     club = ladder(["ann", "bob"])
     (pool,) = store.enrol(club).values()
-    store.enrol_more(ladder(["cat"]))
+    store.enrol(ladder(["cat"]), more=True)
     assert {one.name for one in store.seats(pool) if one.active} == {"ann", "bob", "cat"}
     (pair, *_) = store.issue(pool, None, pairings(store, pool, 1))
-    store.enrol_more(ladder([entrant("ann", "v2")]))
+    store.enrol(ladder([entrant("ann", "v2")]), more=True)
     seats = {(one.name, one.version): one.active for one in store.seats(pool)}
     assert seats == {("ann", "v1"): False, ("ann", "v2"): True, ("bob", "v1"): True, ("cat", "v1"): True}
     assert pair.id not in {one.id for one in store.open_pairs(pool)}, "the first version of ann plays no more"
-    assert store.enrol_more(ladder([]))["fast"] == pool
+    assert store.enrol(ladder([]), more=True)["fast"] == pool
     with raises(StoreError, "bad-name"):
-        store.enrol_more(ladder(["no@name"]))
+        store.enrol(ladder(["no@name"]), more=True)

@@ -59,9 +59,9 @@ def _hold_filters(played: Store, newest: bool, at: str | None, bot: str | None, 
     for termination in (None, "time", "nothing"):
         should = [row for row in all_games if wanted(row, termination)]
         for limit in (None, 0, 3):
-            found = list(played.games(at, bot, opponent, termination, limit, newest))
+            found = list(played.games(at, bot, against=opponent, termination=termination, limit=limit, newest=newest))
             assert found == should[:limit]
-    assert [row for row, _ in played.records(at, bot, opponent, newest=newest)] == [
+    assert [row for row, _ in played.records(at, bot, against=opponent, newest=newest)] == [
         row for row in all_games if wanted(row, None)
     ]
 
@@ -70,7 +70,7 @@ def test_unknown_names_are_an_error_at_once(played: Store) -> None:
     with raises(StoreError, "no-such-bot"):
         played.games(bot="eve")
     with raises(StoreError, "no-such-bot"):
-        played.records(opponent="ann@v9")
+        played.records(against="ann@v9")
     with raises(StoreError, "no-such-pool"):
         played.games(pool="c")
 

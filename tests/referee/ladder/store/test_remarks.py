@@ -1,39 +1,35 @@
 """The data of the standings: remarks of a fit, scores, entries."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ggp.referee.ladder.standings import BotScore
 from ggp.referee.ladder.store.model import Drift, MisfitRow, StoredFit
-from ggp.referee.ladder.store.store import Store, read_remarks, write_remarks
+from ggp.referee.ladder.store.schema import fits
+from ggp.referee.ladder.store.store import Store
 from tests.support.stores import entrant, ladder, match, pairings, scores
 
 BARE = StoredFit(pool=1, games=10, model="davidson", advantage=1.5, advantage_se=0.5, tie=0.25)
 
 
-def test_remarks_come_back() -> None:
-    full = StoredFit(
-        *(1, 10, "davidson", 1.5, 0.5, 0.25),
-        anchors={3: 1800.0, 17: -0.5},
-        deviance=12.125,
-        freedom=7,
-        misfits=(MisfitRow(3, 17, 10.0, 7.5, 2.25, 9.0),),
-        drifts=(Drift(4, 3, 55.5, 11.0),),
-    )
-    assert replace(BARE, **read_remarks(write_remarks(full))) == full
-    assert replace(BARE, **read_remarks(write_remarks(BARE))) == BARE
-
-
-def test_a_fit_without_remarks_is_read() -> None:
-    assert read_remarks("") == {}
-
-
-def test_a_store_keeps_remarks(store: Store) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"anchors": {3: 1800.0, 17: -0.5}, "deviance": 12.125, "freedom": 7, "groups": ((1, 2), (3,))},
+        {"misfits": (MisfitRow(3, 17, 10.0, 7.5, 2.25, 9.0),), "drifts": (Drift(4, 3, 55.5, 11.0),)},
+    ],
+)
+def test_a_store_keeps_a_fit(store: Store, more: dict[str, Any]) -> None:
     (pool,) = store.enrol(ladder()).values()
-    fit = replace(BARE, pool=pool, anchors={1: 1500.0}, deviance=3.5, freedom=2, drifts=(Drift(2, 1, 9.0, 3.0),))
+    fit = replace(BARE, pool=pool, **more)
     store.save_fit(pool, fit)
     assert store.fit(pool) == fit
+    with store.database.writing() as connection:
+        connection.execute(fits.update().values(remarks="of another form"))
+    assert store.fit(pool) is None
 
 
 @pytest.mark.slow

@@ -176,7 +176,7 @@ def test_a_filter_by_seat_result_and_date(site: Guard, words: str, count: int) -
 
 def test_all_meetings_of_two_bots(site: Guard, filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ladder_routes, "MEETINGS", 1)
-    keys = {row.key for row in filled.store.games(bot="ann", opponent="bob")}
+    keys = {row.key for row in filled.store.games(bot="ann", against="bob")}
     found, url = set[str](), "/pair?pool=fast&a=ann&b=bob"
     while url:
         links = Links(page(site, url).text).found
