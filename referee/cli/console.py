@@ -2,33 +2,27 @@
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import click
 
 from ggp.referee.command_line import BAD_USAGE, HELP, run_command
 from ggp.referee.match.options import NumberRange
-from ggp.referee.match.setting import Timeouts
 from ggp.referee.terminal import can_redraw, on_terminal
-from ggp.referee.tools.console.console import TIMEOUT, Console
-from ggp.referee.tools.console.dialogue import Target, read_target
+from ggp.referee.tools.console.console import TIMEOUT, Console, EndedBySignal, ends_in_order
+from ggp.referee.tools.console.dialogue import read_target
 from ggp.referee.tools.console.filter import PipeConsole, PlainConsole
-from ggp.referee.tools.console.screen import EndedBySignal, ends_in_order
 
-if TYPE_CHECKING:
-    from ggp.referee.tools.archive.places import RecordSource
-    from ggp.referee.tools.console.tree import GameTree
+BROKEN_PIPE = 141
 
 EPILOGUE = """\b
-Without arguments the peer is our engine; GAME name=value … starts a game on it.
 BOT is a bot as ggp match names it; :ask, :hint and :answer ask the bots. After --
 comes the command line of any engine, bot or referee; --connect reaches one that
 listens.
 
 \b
---match goes through a match on our engine, or on the one behind -- or at
---connect. FILE is a record, SGF, or a ladder's file, store or URL with #MATCH,
-also while the match is played.
+--match steps through a match on our engine, or on the one after -- or at
+--connect. FILE is a record, SGF, or a ladder's file, store or URL with #MATCH.
+The match may still be running.
 
 \b
 A line that begins with : or ! is for the console, every other line goes to the
@@ -45,8 +39,8 @@ time or broke the protocol; 130 after Ctrl-C, 143 after SIGTERM.
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
-    if "--" in argv:  # the program behind it has options of its own
+    """Run the command line and return the exit status."""
+    if "--" in argv:  # the program after it has options of its own
         at = argv.index("--")
         if at + 1 == len(argv):
             click.echo("ggp console: after -- comes the command line of a program (ggp console --help)", err=True)
@@ -70,8 +64,8 @@ def main(argv: list[str]) -> int:
     help="Seconds that an answer may take.",
 )
 @click.option("--raw", is_flag=True, help="Show all bytes as they pass, with escapes (as :raw on).")
-@click.option("--json", "as_json", is_flag=True, help="A filter: one JSON object a line for each command.")
-@click.option("--quiet", is_flag=True, help="A filter: nothing of the peer's stderr, no warnings.")
+@click.option("--json", "as_json", is_flag=True, help="As a filter, print one JSON object a line for each command.")
+@click.option("--quiet", is_flag=True, help="As a filter, print no warnings and nothing of the peer's stderr.")
 def console(
     words: tuple[str, ...],
     program: tuple[str, ...],
@@ -87,26 +81,11 @@ def console(
     With no argument the peer is our engine; GAME name=value … starts a game on it.
     """
     if place is None:
-        return run_console(read_target(words, program, connect, Timeouts()), timeout, raw, as_json, quiet)
-    from ggp.referee.tools.console.tree_files import open_tree  # which reads records
+        target, source, tree = read_target(words, program, connect), None, None
+    else:
+        from ggp.referee.tools.console.tree_files import open_tree  # which reads records
 
-    opened = open_tree(place, words, program, connect, Timeouts())
-    return run_console(opened.target, timeout, raw, as_json, quiet, opened.source, opened.tree)
-
-
-BROKEN_PIPE = 141
-
-
-def run_console(
-    target: Target,
-    timeout: float,
-    raw: bool,
-    as_json: bool,
-    quiet: bool,
-    source: "RecordSource | None" = None,
-    tree: "GameTree | None" = None,
-) -> int:
-    """The exit status. `source`, `tree`: see Console. Raises LaunchError if the peer refuses its first command, too."""
+        target, source, tree = open_tree(place, words, program, connect)
     try:
         with ends_in_order():
             console = Console(target, source=source, tree=tree, timeout=timeout, raw=raw)
@@ -121,7 +100,7 @@ def run_console(
 
 
 def _display(console: Console, as_json: bool, quiet: bool) -> Callable[[], int]:
-    """A filter if stdin is no terminal or JSON is asked for, else a prompt."""
+    """Return the display: a filter if stdin is no terminal or JSON is asked for, else a prompt."""
     if as_json or not on_terminal(sys.stdin):
         return PipeConsole(console, as_json=as_json, quiet=quiet).run
     if can_redraw():

@@ -1,6 +1,6 @@
 """A console whose peer is our engine in this process; nothing is drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ggp.engines.registry import Registry
 from ggp.engines.service import engine_handlers
@@ -16,8 +16,6 @@ from ggp.referee.match.process import Peer
 from ggp.referee.tools.archive.places import RecordPlace, RecordSource
 from ggp.referee.tools.console.console import Console
 from ggp.referee.tools.console.dialogue import Target
-from ggp.referee.tools.console.tree import GameTree
-from ggp.referee.tools.console.workbench import Ask, Workbench
 
 
 class EnginePeer(Peer):
@@ -45,13 +43,8 @@ def memory_console(
     return console
 
 
-def bench_of(record: Record, ask: Ask, again: Callable[[], Record | None] = lambda: None) -> Workbench:
-    """Return a workbench whose tree begins with a match."""
-    return Workbench(ask, GameTree(record.start.game, record.start.options), record, again)
-
-
 def typed(console: Console, *lines: str) -> list[str]:
-    """What each of the console's own lines says, and what the engine answers to each other line."""
+    """Return what each of the console's own lines says, and what the engine answers to each other line."""
     said = []
     for line in lines:
         if console.is_own(line):

@@ -1,4 +1,4 @@
-"""The console as a filter (each line of stdin to the peer, its answers to stdout unchanged), and on a dumb terminal."""
+"""The console a line at a time: as a filter, where answers come out unchanged, and on a terminal that is dumb."""
 
 import contextlib
 import json
@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 
 from ggp.protocol.errors import PeerTimeout
@@ -16,17 +16,41 @@ from ggp.referee.terminal import quote, visible
 from ggp.referee.tools.console.console import Console
 from ggp.referee.tools.console.dialogue import MOMENT, Exchange, PeerLost, streams
 from ggp.referee.tools.console.own_commands import OwnFailed
-from ggp.referee.tools.console.screen import PROMPT, ConsoleView
+from ggp.referee.tools.console.view import PROMPT, ConsoleView
 
 REFUSED, BROKEN = 1, 3
 _CHUNK = 64 * 1024
 _LOOK = 0.05  # seconds between looks at stdin and at the peer
 _FIRST = 2  # lines of a stream: the mark, and the first of its text
-_LONGEST_LINE = 1024 * 1024  # bytes of a line of stdin; more of it is cut off
+_LONGEST_LINE = 1024 * 1024  # bytes of a line of stdin; the rest is cut off
+
+
+class _Lines:
+    """The lines of stdin as they come, the last even without LF."""
+
+    def __init__(self) -> None:
+        self.partial = b""
+        self._ended = self._begun = False
+
+    def next(self, meanwhile: Callable[[], None]) -> str | None:
+        """Return the next line, None at the end; call `meanwhile` while none comes."""
+        while b"\n" not in self.partial and not self._ended:
+            if not select.select([0], [], [], _LOOK)[0]:
+                meanwhile()
+                continue
+            data = os.read(0, _CHUNK)
+            self._ended = not data
+            if len(self.partial) < _LONGEST_LINE or b"\n" in data:
+                self.partial += data
+        if not self.partial:
+            return None
+        line, _, self.partial = self.partial.partition(b"\n")
+        line, self._begun = line if self._begun else without_mark(line), True
+        return line.decode("utf-8", "surrogateescape")
 
 
 class PipeConsole:
-    """`run` sends every line of stdin."""
+    """The filter: `run` sends every line of stdin."""
 
     def __init__(self, console: Console, *, as_json: bool, quiet: bool) -> None:
         self.console, self.dialogue = console, console.dialogue
@@ -36,6 +60,20 @@ class PipeConsole:
         self._stream: Exchange | None = None  # an answer that streams until the next line
         self._came = b""  # the beginning of the stream
 
+    def run(self) -> int:
+        """Return the exit status."""
+        self.console.begin()
+        lines = _Lines()
+        while not self.console.ended and (line := lines.next(self._pass_on)) is not None:
+            if self.console.is_own(line):
+                self._end_stream(b"\n")
+                self._run_own(line)
+            else:
+                self._send_line(line)
+            self._pass_stderr()
+        self._end_stream(b"\n")
+        return self._status
+
     def _passed(self, mark: str, data: bytes, own: bool) -> None:
         """Copy the bytes that answer a line of stdin to stdout, unchanged."""
         if mark == "<" and not own:
@@ -43,22 +81,7 @@ class PipeConsole:
             if not self._as_json:
                 _write(data)
         if self.console.raw:
-            self._note(f"{mark} {quote(data)}")
-
-    def run(self) -> int:
-        """The exit status."""
-        self.console.begin()
-        for line in _lines(self._pass_on):
-            if self.console.is_own(line):
-                self._end_stream(b"\n")
-                self._do(line)
-            else:
-                self._send_line(line)
-            self._pass_stderr()
-            if self.console.ended:
-                break
-        self._end_stream(b"\n")
-        return self._status
+            _note(f"{mark} {quote(data)}")
 
     def _send_line(self, line: str) -> None:
         try:
@@ -74,6 +97,24 @@ class PipeConsole:
             self._stream = None
             self._break(line, str(lost))
 
+    def _run_own(self, line: str) -> None:
+        try:
+            ok, text = True, self.console.run_own(line)
+        except OwnFailed as failed:
+            ok, text = False, str(failed)
+            self._status = max(self._status, REFUSED)
+        if self._as_json:
+            self._object(line, ok, text)
+        elif not ok:
+            _note(text)
+        elif text:
+            _write(f"{visible(text)}\n".encode())
+        try:
+            for exchange in list(self.dialogue.pending) if ok else ():  # what :send sent
+                self._await(exchange)
+        except PeerLost as lost:
+            self._break(":send", str(lost))
+
     # -- an answer that streams until the next line ------------------------------------------------------------------
 
     def _begin_stream(self, exchange: Exchange) -> None:
@@ -82,17 +123,25 @@ class PipeConsole:
         deadline = self.dialogue.now() + MOMENT
         while exchange.reply is None and self._came.count(b"\n") < _FIRST and self.dialogue.now() < deadline:
             self.dialogue.pump(min(deadline, self.dialogue.now() + _LOOK))
-        self._see_stream()
+        self._see_stream(exchange)
 
     def _pass_on(self) -> None:
-        """Between lines of stdin: read the new part of the stream (see _passed)."""
-        if self._stream is not None:
+        """Read the new part of the stream, which _passed copies."""
+        if exchange := self._stream:
             try:
                 self.dialogue.pump(self.dialogue.now() + _LOOK)
-                self._see_stream()
+                self._see_stream(exchange)
             except PeerLost as lost:
-                self._break(self._stream.sent, str(lost))
                 self._stream = None
+                self._break(exchange.sent, str(lost))
+
+    def _see_stream(self, exchange: Exchange) -> None:
+        """Finish a stream that the peer ended, as after an unknown command."""
+        if not self._as_json:
+            self.dialogue.take_stream()  # it is on stdout: see _passed
+        if exchange.reply is not None:
+            self._stream = None
+            self._finish(exchange)
 
     def _end_stream(self, line: bytes) -> None:
         """End the stream by a line, which may be empty, and wait for the end of the answer."""
@@ -100,25 +149,20 @@ class PipeConsole:
         if exchange is None:
             return
         try:
-            if line:
-                self.dialogue.send(line)
-                with contextlib.suppress(PeerTimeout):  # then the next command ends it, or the end of the console
-                    self.dialogue.wait(exchange, self.dialogue.now() + MOMENT)
-                    self._finish(exchange)
-            else:
+            if not line:
                 self._await(exchange)
+                return
+            self.dialogue.send(line)
+            with contextlib.suppress(PeerTimeout):  # then the next command ends it, or the end of the console
+                self.dialogue.wait(exchange, self.dialogue.now() + MOMENT)
+                self._finish(exchange)
         except PeerLost as lost:
             self._break(exchange.sent, str(lost))
 
-    def _see_stream(self) -> None:
-        """Finish a stream that the peer ended, as after an unknown command."""
-        if not self._as_json:
-            self.dialogue.take_stream()  # it is on stdout: see passed
-        if self._stream is not None and self._stream.reply is not None:
-            exchange, self._stream = self._stream, None
-            self._finish(exchange)
+    # -- answers and faults ------------------------------------------------------------------------------------------
 
     def _await(self, exchange: Exchange) -> None:
+        """Wait for an answer and finish it. Raises PeerLost, also for a peer that is late."""
         try:
             self.dialogue.wait(exchange, self.dialogue.now() + self.console.timeout)
         except PeerTimeout as error:
@@ -126,87 +170,41 @@ class PipeConsole:
             raise PeerLost(self.dialogue.lost) from None
         finally:
             for warning in self.dialogue.new_warnings():
-                self._remark(f"{warning}; PROTOCOL §2.10: tolerated from a bot")
+                self._remark(warning)
         self._finish(exchange)
 
     def _finish(self, exchange: Exchange) -> None:
         reply = exchange.reply
         assert reply is not None
-        self.console.learner.forget(exchange.sent)
+        self.console.answered(exchange.sent)
         if not reply.ok:
             self._status = max(self._status, REFUSED)
-            if how := self.console.how_to_play(exchange.sent):
-                self._remark(how)
+            self._remark(self.console.how_to_play(exchange.sent))
         if self._as_json:
             self._object(exchange.sent, reply.ok, reply.text, reply.id, exchange.seconds)
 
     def _break(self, line: str, why: str) -> None:
-        """Report once; the next lines are not sent."""
+        """Report once that the peer is lost; the next lines are not sent."""
+        if self._as_json:
+            self._object(line, None, why)
         if self._status != BROKEN or self._as_json:
-            if self._as_json:
-                self._object(line.strip(), None, why, None, 0.0)
             self._pass_stderr()
-            self._note(why)
+            _note(why)
         self._status = BROKEN
 
-    def _do(self, line: str) -> None:
-        try:
-            ok, text = True, self.console.run_own(line)
-        except OwnFailed as failed:
-            ok, text = False, str(failed)
-            self._status = max(self._status, REFUSED)
-        if self._as_json:
-            self._object(line.strip(), ok, text, None, 0.0)
-        elif not ok:
-            self._note(text)
-        elif text:
-            _write(f"{visible(text)}\n".encode())
-        if ok and self.dialogue.pending:  # what :send sent
-            self._take_sent()
-
-    def _take_sent(self) -> None:
-        try:
-            for exchange in list(self.dialogue.pending):
-                self._await(exchange)
-        except PeerLost as lost:
-            self._break(":send", str(lost))
-
-    def _object(self, sent: str, ok: bool | None, text: str, identity: int | None, seconds: float) -> None:
+    def _object(self, sent: str, ok: bool | None, text: str, identity: int | None = None, seconds: float = 0.0) -> None:
         key = "error" if ok is None else "text"
-        facts = {"sent": sent, "ok": ok, key: text, "id": identity, "ms": round(seconds * 1000, 3)}
+        facts = {"sent": sent.strip(), "ok": ok, key: text, "id": identity, "ms": round(seconds * 1000, 3)}
         _write(f"{json.dumps(facts)}\n".encode())
 
     def _pass_stderr(self) -> None:
         news = self.dialogue.stderr_news()
         if news and not self._quiet:
-            _note(visible(news if news.endswith("\n") else f"{news}\n"))
+            _note(news, "")
 
     def _remark(self, text: str) -> None:
         if not self._quiet:
-            self._note(text)
-
-    def _note(self, text: str) -> None:
-        _note("".join(f"ggp console: {visible(line)}\n" for line in text.splitlines()))
-
-
-def _lines(meanwhile: Callable[[], None]) -> Iterator[str]:
-    """The lines of stdin as they come, the last also without LF; `meanwhile` is called while none comes."""
-    partial = b""
-    first = True
-    while data := _read(meanwhile):
-        *lines, partial = (partial + data).split(b"\n")
-        partial = partial[:_LONGEST_LINE]
-        for line in lines:
-            yield (without_mark(line) if first else line).decode("utf-8", "surrogateescape")
-            first = False
-    if partial:
-        yield (without_mark(partial) if first else partial).decode("utf-8", "surrogateescape")
-
-
-def _read(meanwhile: Callable[[], None]) -> bytes:
-    while not select.select([0], [], [], _LOOK)[0]:
-        meanwhile()
-    return os.read(0, _CHUNK)
+            _note(text)
 
 
 def _write(data: bytes) -> None:
@@ -219,38 +217,43 @@ def _write(data: bytes) -> None:
         raise OutputError(error.errno, error.strerror) from None
 
 
-def _note(text: str) -> None:
-    sys.stderr.write(text)
+def _note(text: str, who: str = "ggp console: ") -> None:
+    sys.stderr.write("".join(f"{who}{visible(line)}\n" for line in text.splitlines()))
     sys.stderr.flush()
 
 
-# -- plain console: a line at a time, no escapes ----------------------------------------------------------------------
+# -- a dumb terminal: no escapes ---------------------------------------------------------------------------------------
 
 
 _SLICE = 0.1  # seconds between looks at the keyboard's Ctrl-C
-_BOARD = 1.0  # seconds that the board may take after the answer, before one is asked for the next line
-_READ_AT_ONCE = 4096
+_BOARD = 1.0  # seconds that the board may take after the answer, before the next prompt
 
 
 class PlainConsole:
-    """`run` is the session."""
+    """The console on a terminal without a cursor: `run` is the session."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self._view = ConsoleView(console)
         self._interrupted = False
-        self._typed = b""
+        self._lines = _Lines()
         self._drawn: object = None
 
     def run(self) -> int:
-        """The exit status."""
+        """Return the exit status."""
         self._view.begin()
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
             self._wait(echo=True)
-            while not self.console.ended and (line := self._read()) is not None:
+            while not self.console.ended:
+                self._view.refresh(0.0)
+                self._show(then=PROMPT)
+                line = self._lines.next(self._while_typing)
+                if line is None:
+                    self._print("\n")
+                    break
                 if self.console.is_own(line):
-                    self._do(line)
+                    self._run_own(line)
                 elif line.strip():
                     self._view.typed(line)
                     self._wait()
@@ -258,35 +261,17 @@ class PlainConsole:
             signal.signal(signal.SIGINT, before)
         return 0
 
-    def _read(self) -> str | None:
-        """The next line that is typed; None at the end."""
-        self._view.refresh(0.0)
-        self._show()
-        _write_text(PROMPT)
-        while b"\n" not in self._typed:
-            if self._interrupted:
-                self._interrupted, self._typed = False, b""
-                _write_text(f"\n{PROMPT}")
-            if not select.select([0], [], [], _SLICE)[0]:
-                self._read_waiting()
-                continue
-            data = os.read(0, _READ_AT_ONCE)
-            if not data:
-                _write_text("\n")
-                return None
-            self._typed += data
-        line, _, self._typed = self._typed.partition(b"\n")
-        return line.decode("utf-8", "surrogateescape")
-
-    def _read_waiting(self) -> None:
-        """Show what comes while a line is being typed, on lines of its own."""
+    def _while_typing(self) -> None:
+        """Show what comes on lines of its own; Ctrl-C drops what was typed."""
+        if self._interrupted:
+            self._interrupted, self._lines.partial = False, b""
+            self._print(f"\n{PROMPT}")
         self._view.refresh(0.0)
         if self._view.out:
-            _write_text("\n")
-            self._show()
-            _write_text(PROMPT)
+            self._print("\n")
+            self._show(then=PROMPT)
 
-    def _do(self, line: str) -> None:
+    def _run_own(self, line: str) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             self._view.own(line)
@@ -301,11 +286,11 @@ class PlainConsole:
     def _wait(self, echo: bool = False) -> None:
         """Wait for all answers and the board; Ctrl-C ends the wait, and they come later."""
         self._interrupted = False
-        self._show(echo=echo)
+        self._show(echo)
         dialogue = self.console.dialogue
         answered = dialogue.now()
         while self._view.busy and dialogue.now() < answered + _BOARD:
-            if self._view.awaited is not None:
+            if dialogue.awaited:
                 answered = dialogue.now() + _SLICE
             self._view.refresh(_SLICE)
             self._show()
@@ -315,20 +300,18 @@ class PlainConsole:
                 self._show()
                 return
 
-    def _show(self, echo: bool = True) -> None:
+    def _show(self, echo: bool = True, then: str = "") -> None:
         """Show the output; `echo`: with the typed line, which the terminal shows already."""
         out, self._view.out[:] = list(self._view.out), []
-        _write_text("".join(text for _, text in (out if echo else out[2:])))
-        board = self._view.board
-        if board is not self._drawn:
-            self._drawn = board
+        lines = []
+        if self._view.board is not self._drawn:
+            self._drawn = board = self._view.board
             lines = ["".join(piece for _, piece in line) for line in board.captioned().lines] + self._view.notes()
-            _write_text("".join(f"{line}\n" for line in lines))
+        self._print("".join([*(text for _, text in out[0 if echo else 2 :]), *(f"{line}\n" for line in lines), then]))
+
+    def _print(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self._interrupted = True
-
-
-def _write_text(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -1,9 +1,13 @@
-"""A command of the console itself: a row of the table that help, completion and dispatch read."""
+"""The row that describes a command of the console; help, completion and dispatch read it."""
 
+import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ggp.protocol.errors import CodedError
+
+if TYPE_CHECKING:
+    from ggp.referee.tools.console.console import Console
 
 
 class OwnFailed(CodedError):
@@ -16,20 +20,20 @@ class OwnCommand(NamedTuple):
     """A command of the console.
 
     Attributes:
-        usage: The name and the arguments, as help shows them and completion reads them.
+        usage: The name and the arguments, optional ones in brackets; `…` repeats the arguments before it.
         help: One line for `:help`.
         run: Takes the console and the arguments and returns the text to show; raises OwnFailed.
-        changes: The position may change, so the board is drawn again.
-        kinds: Kinds of the arguments for completion, if `usage` does not say them.
         engine: The command needs a position on an engine.
+        changes: The position may change, so the board is drawn again.
+        quick: The command waits for nothing, so the prompt can stay open.
     """
 
     usage: str
     help: str
-    run: Callable[[Any, list[str]], str]
-    changes: bool = False
-    kinds: str = ""
+    run: "Callable[[Console, list[str]], str]"
     engine: bool = False
+    changes: bool = False
+    quick: bool = False
 
     @property
     def name(self) -> str:
@@ -38,3 +42,10 @@ class OwnCommand(NamedTuple):
     @property
     def arguments(self) -> str:
         return self.usage.partition(" ")[2]
+
+    def check(self, words: list[str]) -> None:
+        """Raise OwnFailed if there are too few or too many arguments."""
+        least = len(re.sub(r"\[.*?\]|…", "", self.arguments).split())
+        most = 10_000 if "…" in self.arguments else len(self.arguments.split())
+        if not least <= len(words) <= most:
+            raise OwnFailed(f"write :{self.usage}" + ("" if self.arguments else " alone"), code="usage")

@@ -18,7 +18,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, has_completions, is_done
-from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
+from prompt_toolkit.formatted_text import FormattedText, OneStyleAndTextTuple, StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
@@ -46,9 +46,9 @@ from ggp.protocol.input_files import open_input
 from ggp.protocol.safe_files import open_to_append, replace_file
 from ggp.referee.match.bot_spec import LaunchError
 from ggp.referee.terminal import BoardText, duration, shows_colour, wrapped
-from ggp.referee.tools.console.completion import PeerInfoReader, agreed, complete, ends_a_word, hint, needs, wants_file
-from ggp.referee.tools.console.console import Console
-from ggp.referee.tools.console.screen import PROMPT, SIGNALS, ConsoleView, ends_in_order
+from ggp.referee.tools.console.completion import agreed, complete, ends_a_word, hint, needs, wants_file
+from ggp.referee.tools.console.console import SIGNALS, Console, ends_in_order
+from ggp.referee.tools.console.view import PROMPT, ConsoleView
 
 _QUICK = 0.005  # seconds to wait for the answer to a new line before the next redraw: most come in time
 _WAITING, _IDLE = 0.01, 0.05  # seconds between looks at the peer
@@ -73,7 +73,7 @@ _STYLE = {
 
 
 class PromptConsole:
-    """`run` is the session."""
+    """The console on a terminal: `run` is the session."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -88,11 +88,27 @@ class PromptConsole:
         self._output.enable_cpr = False  # where the cursor is need not be known, and some terminals do not say
         self._depth = None if shows_colour() else ColorDepth.DEPTH_1_BIT
         self._style = Style.from_dict(_STYLE)
+        self._buffer = Buffer(
+            completer=_Completer(console),
+            complete_while_typing=True,
+            multiline=False,
+            history=PromptHistory(path_of_history(os.environ)),
+            accept_handler=self._accept,
+        )
 
     def run(self) -> int:
-        """The exit status."""
+        """Return the exit status."""
         self._view.begin()
-        app = self._make_app()
+        app: Application[str | None] = Application(
+            _layout(self._buffer, self._view, self._hint),
+            style=self._style,
+            key_bindings=self._keys(),
+            color_depth=self._depth,
+            output=self._output,
+            erase_when_done=True,
+            max_render_postpone_time=None,  # drawn again at once: nothing flickers
+            include_default_pygments_style=False,
+        )
         while not self._console.ended:
             line = app.run(pre_run=lambda: self._begin(app))
             if line is None:
@@ -108,31 +124,11 @@ class PromptConsole:
         self._print()
         return self._status
 
-    def _make_app(self) -> "Application[str | None]":
-        self._buffer = Buffer(
-            completer=_Completer(self._console.learner),
-            complete_while_typing=True,
-            multiline=False,
-            history=PromptHistory(path_of_history(os.environ)),
-            accept_handler=self._accept,
-        )
-        return Application(
-            layout(self._buffer, self._view, self._hint),
-            style=self._style,
-            key_bindings=self._keys(),
-            color_depth=self._depth,
-            output=self._output,
-            erase_when_done=True,
-            max_render_postpone_time=None,  # drawn again at once: nothing flickers
-            include_default_pygments_style=False,
-        )
-
     def _begin(self, app: "Application[str | None]") -> None:
         self._wake = asyncio.Event()
         app.create_background_task(self._watch(app))
-        loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            loop.add_signal_handler(number, self._end, app, number)
+            asyncio.get_running_loop().add_signal_handler(number, self._end, app, number)
 
     def _end(self, app: "Application[str | None]", number: signal.Signals) -> None:
         self._status = 128 + number
@@ -145,21 +141,16 @@ class PromptConsole:
         line = buffer.text.rstrip()
         if self._console.is_own(line) and not self._console.is_quick(line):
             get_app().exit(result=line)  # it may take long, and Ctrl-C is to reach it: the prompt gives way
-        elif self._console.is_own(line):
-            self._view.own(line)
+        elif line.strip():
+            (self._view.own if self._console.is_own(line) else self._view.typed)(line)
             if self._console.ended:
                 get_app().exit(result=None)
-            self._sent = True
-            self._wake.set()
-        elif line.strip():
-            self._view.typed(line)
             self._sent = True
             self._wake.set()
         return False
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
-        empty = Condition(lambda: not self._buffer.text)
 
         @keys.add("c-c")
         @keys.add("<sigint>")
@@ -170,7 +161,7 @@ class PromptConsole:
                 self._view.interrupted()
                 self._wake.set()
 
-        @keys.add("c-d", filter=empty)
+        @keys.add("c-d", filter=Condition(lambda: not self._buffer.text))
         def leave(event: KeyPressEvent) -> None:
             event.app.exit(result=None)
 
@@ -187,21 +178,21 @@ class PromptConsole:
         return keys
 
     def _has_blank(self) -> bool:
-        """Whether a completion has just put a blank where the next key would put one."""
+        """Return True if a completion has just put a blank where the next key would put one."""
         text, state = self._buffer.document.text_before_cursor, self._buffer.complete_state
         return text.endswith(" ") and (text == self._blank or (state is not None and state.complete_index is not None))
 
     def _complete(self) -> None:
         """Tab: insert the only continuation and a blank, or the common beginning; then cycle through the choices.
 
-        Known text is inserted at once, so that the next key comes behind it.
+        Known text is inserted at once, so that the next key comes after it.
         """
         buffer = self._buffer
         state = buffer.complete_state
         if state is not None and state.complete_index is not None:
             buffer.complete_next()
             return
-        choices = complete(buffer.document.text_before_cursor, self._console.learner.known)
+        choices = complete(buffer.document.text_before_cursor, self._console.known())
         common = agreed(choices)
         if len(choices) == 1 and ends_a_word(common):
             common += " "
@@ -217,24 +208,24 @@ class PromptConsole:
 
     def _complete_late(self) -> None:
         """Complete what Tab asked for before the peer answered, if nothing was typed since."""
-        known, before = self._console.learner.known, self._buffer.document.text_before_cursor
-        if self._asked_at and self._asked_at == self._buffer.text and complete(before, known):
+        before = self._buffer.document.text_before_cursor
+        if self._asked_at and self._asked_at == self._buffer.text and complete(before, self._console.known()):
             self._asked_at, self._buffer.complete_state = "", None
             self._complete()
 
     def _hint(self) -> str:
-        awaited = self._view.awaited
-        if not self._buffer.text and awaited is not None:
-            seconds = self._console.dialogue.now() - awaited.began
+        dialogue = self._console.dialogue
+        if not self._buffer.text and (awaited := dialogue.awaited):
+            seconds = dialogue.now() - awaited.began
             return f"waiting for {awaited.sent[:40]} … {duration(seconds)}" if seconds > _LONG else ""
-        return hint(self._buffer.document.text_before_cursor, self._console.learner.known)
+        return hint(self._buffer.document.text_before_cursor, self._console.info)
 
     # -- the peer --------------------------------------------------------------------------------------------------
 
     async def _watch(self, app: "Application[str | None]") -> None:
         """Take what the peer sends while the prompt is open."""
         board = self._view.board
-        loop = asyncio.get_running_loop()
+        loop, dialogue = asyncio.get_running_loop(), self._console.dialogue
         while not app.is_done:
             quick, self._sent = _QUICK if self._sent else 0.0, False
             try:
@@ -245,24 +236,18 @@ class PromptConsole:
                 return
             self._complete_late()
             if self._view.out:
-                self._print_above(app)
-            elif board is not self._view.board or self._view.awaited is not None:
+                # run_in_terminal would leave the raw mode for a moment, in which a Ctrl-D would be lost.
+                app.renderer.erase()
+                self._print()
+                app.renderer.reset()
+                app.invalidate()
+            elif board is not self._view.board or dialogue.awaited:
                 app.invalidate()
             board = self._view.board
-            timer = loop.call_later(_WAITING if self._console.dialogue.pending else _IDLE, self._wake.set)
+            timer = loop.call_later(_WAITING if dialogue.pending else _IDLE, self._wake.set)
             await self._wake.wait()
             timer.cancel()
             self._wake.clear()
-
-    def _print_above(self, app: "Application[str | None]") -> None:
-        """Print in place of the prompt, and the prompt again below.
-
-        run_in_terminal leaves the raw mode for a moment, in which a Ctrl-D would be lost.
-        """
-        app.renderer.erase()
-        self._print()
-        app.renderer.reset()
-        app.invalidate()
 
     def _print(self) -> None:
         out, self._view.out[:] = FormattedText(self._view.out), []
@@ -273,17 +258,16 @@ class PromptConsole:
 class _Completer(Completer):
     """Completion for prompt_toolkit, which asks the peer first."""
 
-    def __init__(self, learner: PeerInfoReader) -> None:
-        self._learner = learner
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """The choices by present knowledge."""
-        text, known = document.text_before_cursor, self._learner.known
+        """Yield the choices by present knowledge."""
+        text, known = document.text_before_cursor, self._console.known()
         name = wants_file(text, known)
         if name is not None:
             yield from self._paths.get_completions(Document(name), complete_event)
-            return
         for choice in complete(text, known):
             whole = f"{choice.text} " if ends_a_word(choice.text) else choice.text
             yield Completion(whole, -choice.length, display=choice.text, display_meta=choice.help)
@@ -291,13 +275,10 @@ class _Completer(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """The choices after the peer's answers, if these come within a second."""
+        """Yield the choices after the peer's answers, if these come within a second."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _LEARN
-        while loop.time() < deadline:
-            questions = needs(document.text_before_cursor, self._learner.known)
-            if not self._learner.learn(questions):
-                break
+        while loop.time() < deadline and self._console.learn(needs(document.text_before_cursor, self._console.info)):
             await asyncio.sleep(_WAITING)
         for completion in self.get_completions(document, complete_event):
             yield completion
@@ -306,7 +287,7 @@ class _Completer(Completer):
 # -- layout -----------------------------------------------------------------------------------------------------------
 
 
-MENU = 10  # lines of the menu of completions
+_MENU = 10  # lines of the menu of completions
 _LEFT = 44  # columns that the dialogue's side needs at least
 _GAP = 2
 _HINT = 3  # lines
@@ -314,18 +295,15 @@ _UNDER = 4  # lines that the menu leaves to the input, the hint and the notes
 _KEPT = 6  # lines of the screen that the board leaves to the dialogue
 
 
-def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout:
-    """The layout; the board is where it has room, if it has any."""
+def _layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout:
+    """Return the layout; the board is where it has room, if it has any."""
 
     def now() -> Arrangement:
         size = get_app().output.get_size()
         return arrange(view.board, size.columns, size.rows)
 
-    def text(what: Callable[[Arrangement], StyleAndTextTuples]) -> FormattedTextControl:
-        return FormattedTextControl(lambda: what(now()))
-
-    def notes(seen: Arrangement) -> StyleAndTextTuples:
-        return [("class:dim", "\n".join([*seen.left_over, *view.notes()]))]
+    def dim(text: Callable[[], str]) -> FormattedTextControl:
+        return FormattedTextControl(lambda: [("class:dim", text())])
 
     search = SearchToolbar()
     control = BufferControl(
@@ -333,13 +311,11 @@ def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout
     )
     line = Window(control, height=Dimension(min=1), wrap_lines=True, dont_extend_height=True)
     hints = Window(
-        text(lambda seen: [("class:dim", wrapped(hint(), seen.columns))]),
-        height=Dimension(min=1, max=_HINT),
-        dont_extend_height=True,
+        dim(lambda: wrapped(hint(), now().columns)), height=Dimension(min=1, max=_HINT), dont_extend_height=True
     )
     menu = Window(
         CompletionsMenuControl(),
-        height=lambda: Dimension(min=1, max=max(1, min(MENU, now().rows - _UNDER))),
+        height=lambda: Dimension(min=1, max=max(1, min(_MENU, now().rows - _UNDER))),
         dont_extend_width=True,
         dont_extend_height=True,
         right_margins=[ScrollbarMargin()],
@@ -348,8 +324,13 @@ def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout
     )
     # The menu is between the hint and the notes, so that it covers neither them nor the board.
     completions = ConditionalContainer(VSplit([menu, Window()]), filter=has_completions & ~is_done)
-    left = HSplit([line, search, hints, completions, Window(text(notes), wrap_lines=True, height=Dimension(min=0))])
-    board = text(lambda seen: _pieces(seen.board))
+    notes = Window(dim(lambda: "\n".join([*now().left_over, *view.notes()])), wrap_lines=True, height=Dimension(min=0))
+    left = HSplit([line, search, hints, completions, notes])
+
+    def pieces() -> StyleAndTextTuples:
+        return list[OneStyleAndTextTuple](piece for row in now().board.lines for piece in (*row, ("", "\n")))[:-1]
+
+    board = FormattedTextControl(pieces)
     right = Window(
         board, width=lambda: Dimension.exact(now().board.width), dont_extend_height=True, ignore_content_width=True
     )
@@ -362,9 +343,14 @@ def layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout
 
 
 class Arrangement(NamedTuple):
-    """The board (with its caption if both have room), its place ("beside" the dialogue, "below" it, "" for none).
+    """Where the board is.
 
-    `left_over`: lines for the notes; `columns`, `rows`: the room that the board leaves to the dialogue.
+    Attributes:
+        board: The board, with its caption if both have room.
+        place: "beside" the dialogue, "below" it, "" for none.
+        left_over: Lines for the notes.
+        columns: The columns that the board leaves to the dialogue.
+        rows: The lines that it leaves.
     """
 
     board: BoardText
@@ -375,7 +361,7 @@ class Arrangement(NamedTuple):
 
 
 def arrange(board: BoardText, columns: int, rows: int) -> Arrangement:
-    """The arrangement on a screen of this size."""
+    """Return the arrangement on a screen of this size."""
     place, whole = _place(board, columns, rows), board.captioned()
     if place and place == _place(whole, columns, rows):
         board = whole
@@ -393,36 +379,29 @@ def _place(board: BoardText, columns: int, rows: int) -> str:
     return "below" if board.width <= columns and board.height + 2 + _KEPT <= rows else ""
 
 
-def _pieces(board: BoardText) -> StyleAndTextTuples:
-    out: StyleAndTextTuples = []
-    for line in board.lines:
-        out += [*line, ("", "\n")]
-    return out[:-1]
-
-
 # -- history file -----------------------------------------------------------------------------------------------------
 
 
-LINES, BYTES = 2_000, 1024 * 1024  # of the file
+_LINES, _BYTES = 2_000, 1024 * 1024  # of the file
 
 
 class PromptHistory(History):
-    """The history of a prompt; of the session alone if its file cannot be written."""
+    """The history of a prompt; it lasts for the session alone if its file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
 
     def load_history_strings(self) -> Iterable[str]:
-        """The latest first; a long file is shortened."""
+        """Return the lines, the latest first; a long file is shortened."""
         lines: list[str] = []
         with contextlib.suppress(OSError):
             with open_input(self._path) as file:
-                file.seek(max(0, self._path.stat().st_size - BYTES))
-                lines = file.read(BYTES).decode("utf-8", "replace").splitlines()
-            if len(lines) > LINES:
-                lines = lines[-LINES:]
-                self._rewrite(lines)
+                file.seek(max(0, self._path.stat().st_size - _BYTES))
+                lines = file.read(_BYTES).decode("utf-8", "replace").splitlines()
+            if len(lines) > _LINES:
+                lines = lines[-_LINES:]
+                replace_file(self._path, "".join(f"{line}\n" for line in lines).encode(), 0o600)
         return reversed([line for line in lines if line.isprintable()])
 
     def store_string(self, string: str) -> None:
@@ -432,12 +411,9 @@ class PromptHistory(History):
             with os.fdopen(open_to_append(self._path, 0o600), "ab") as file:
                 file.write(f"{string}\n".encode("utf-8", "replace"))
 
-    def _rewrite(self, lines: list[str]) -> None:
-        replace_file(self._path, "".join(f"{line}\n" for line in lines).encode(), 0o600)
-
 
 def path_of_history(environment: Mapping[str, str]) -> Path:
-    """`$XDG_STATE_HOME/ggp/console-history`; that is ~/.local/state if it is not set."""
+    """Return `$XDG_STATE_HOME/ggp/console-history`, or the path below ~/.local/state if it is not set."""
     state = environment.get("XDG_STATE_HOME", "")
     folder = Path(state) if state.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "state"
     return folder / "ggp" / "console-history"

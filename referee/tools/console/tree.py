@@ -1,8 +1,10 @@
-"""The tree of variations of one game: its plies as nodes, with comments and evaluations. It asks and reads nothing."""
+"""The tree of variations of one game: its plies as nodes, with comments and evaluations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import pairwise
+
+from msgspec import Struct
 
 from ggp.protocol.errors import CodedError
 from ggp.protocol.printed import counted
@@ -14,13 +16,13 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class TreeFull(CodedError):
-    """The tree has as many nodes as it may have."""
+    """The tree holds as many plies as it may."""
 
     code = "tree-full"
 
 
-class Evaluation(NamedTuple):
-    """What a bot said of a position when it was asked for a move: `colour` is the side to move, `analysis` JSON."""
+class Evaluation(Struct, frozen=True):
+    """A bot's answer when it was asked for a move: `colour` is the side to move, `analysis` JSON or ""."""
 
     bot: str
     colour: str
@@ -31,10 +33,14 @@ class Evaluation(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """The position after a ply. The root has no parent, ply 0 and no move.
+    """The position after a ply.
 
-    `seat` is 0 while it is unknown. `line` is 0 for the main line, else the number of the variation. `recorded`: the
-    ply of a match; then `ms`, `left` and `analysis` are as in its record. `evaluations` of the position, by bot.
+    Attributes:
+        parent: None for the root, which has ply 0 and no move.
+        seat: 0 while it is unknown.
+        line: 0 for the main line, else the number of the variation.
+        recorded: The ply belongs to a match; then `ms`, `left` and `analysis` come from its record.
+        evaluations: What bots said of the position, by bot.
     """
 
     parent: "TreeNode | None" = None
@@ -67,7 +73,7 @@ class TreeNode:
 
     @property
     def onward(self) -> "list[TreeNode]":
-        """The nodes behind this one: the first continuation of each."""
+        """The nodes after this one, along the first continuations."""
         nodes, node = list[TreeNode](), self
         while node.children:
             node = node.children[0]
@@ -76,15 +82,27 @@ class TreeNode:
 
     @property
     def match_ply(self) -> int:
-        """The number of plies from the start that are those of the match."""
+        """The number of plies from the start that belong to the match."""
         node = self
         while node.parent is not None and not node.recorded:
             node = node.parent
         return node.ply
 
+    def place(self, last: int) -> str:
+        """Return `ply 17 of 63`; for a variation, also the ply of the main line that it leaves."""
+        if not self.line:
+            return f"ply {self.ply} of {last}"
+        pairs = pairwise(self.path)
+        left = next((one.name for one, two in pairs if one.line != two.line and two.line == self.line), "0")
+        return f"ply {self.name}, which leaves ply {left} of {last}"
+
+    def as_ply(self) -> MovePlayed:
+        """Return the ply as an event of a record."""
+        return MovePlayed(self.ply, "", self.ply, self.seat, self.colour, self.move, self.ms, self.left, self.analysis)
+
 
 class GameTree:
-    """The variations of a game under one set of options, as ggp-new takes them."""
+    """The variations of a game under one set of options."""
 
     def __init__(self, game: str, options: Mapping[str, str]) -> None:
         self.game, self.options = game, dict(options)
@@ -98,128 +116,97 @@ class GameTree:
         """The command that begins the game."""
         return new_game(self.game, self.options)
 
+    @property
+    def size(self) -> str:
+        """`12 plies, 1 variation`."""
+        return f"{counted(self.nodes - 1, 'ply', 'plies')}, {counted(len(self.variations), 'variation')}"
+
+    @property
+    def main_line(self) -> list[TreeNode]:
+        return self.root.onward
+
     def add(self, parent: TreeNode, seat: int, colour: str, move: str) -> TreeNode:
-        """The node after this move, which is made if it is new. Seat 0 and colour "" are unknown. Raises TreeFull."""
+        """Return the node after this move, a new one if needed. Seat 0 is unknown. Raises TreeFull."""
         node = next((child for child in parent.children if child.move.lower() == move.lower()), None)
         if node is None:
-            node = self._attach(parent, TreeNode(parent, parent.ply + 1, seat, colour, move))
-        elif not node.recorded and seat:  # an answer of the engine knows better than what was typed
+            node = self._attach(parent)
+            node.seat, node.colour, node.move = seat, colour, move
+        elif not node.recorded and seat:  # the engine's spelling replaces what was typed
             node.seat, node.colour, node.move = seat, colour, move
         return node
 
     def see_match(self, plies: Sequence[MovePlayed]) -> None:
-        """Make the plies of a match the main line. What was tried before they came is a variation. Raises TreeFull."""
-        node = self.root
+        """Make the plies of a match the main line; what was tried in their place is a variation. Raises TreeFull."""
+        parent = self.root
         for ply in plies:
-            node = self._recorded(node, ply)
+            node = next((child for child in parent.children if child.move == ply.move), None) or self._attach(parent)
+            if not node.recorded:
+                self._promote(parent, node)
+                node.seat, node.colour, node.move, node.recorded = ply.seat, ply.colour, ply.move, True
+                node.ms, node.left, node.analysis = ply.ms, ply.left, ply.analysis
+            parent = node
 
     def line_through(self, node: TreeNode) -> list[TreeNode]:
-        """The nodes to this one and behind it."""
+        """Return the nodes up to this one and after it."""
         return [*node.path, *node.onward]
 
-    @property
-    def size(self) -> str:
-        """`12 plies, 1 variation`."""
-        plies, lines = self.nodes - 1, len(self.variations)
-        return f"{counted(plies, 'ply', 'plies')}, {counted(lines, 'variation')}"
-
-    @property
-    def main_line(self) -> list[TreeNode]:
-        """Every ply of it."""
-        return self.root.onward
-
     def find(self, name: str) -> TreeNode | None:
-        """The node of this name; of the name of a variation alone, its last one; `-1` is the last ply of the main line.
+        """Return the node with this name, in any case of letters.
 
-        The name is read in any case of letters.
+        `b` is the last node of variation b, `-1` the last ply of the main line.
         """
         digits = name.rstrip(_LETTERS + _LETTERS.upper())
-        number = _number(name[len(digits) :].lower())
-        if number > len(self.variations) or (digits and not _is_integer(digits)):
+        line = 0
+        for letter in name[len(digits) :].lower()[:6]:
+            line = line * 26 + _LETTERS.index(letter) + 1
+        number = digits.removeprefix("-")
+        if line > len(self.variations) or (
+            digits and not (number.isascii() and number.isdecimal() and len(number) < 9)
+        ):
             return None
-        first = self.variations[number - 1] if number else self.root
-        line = [*first.path, *first.onward] if number else [self.root, *first.onward]
-        mine = [node for node in line if node.line == number]
+        first = self.variations[line - 1] if line else self.root
+        mine = [node for node in (first, *first.onward) if node.line == line]
         if not digits:
-            return mine[-1] if number else None
-        ply = int(digits)
-        if ply < 0:
-            return mine[ply] if not number and -ply <= len(mine) else None
-        return next((node for node in mine if node.ply == ply), None)
+            return mine[-1] if line else None
+        at = int(digits) if digits.startswith("-") else int(digits) - first.ply
+        if digits.startswith("-"):
+            return mine[at] if not line and 0 < -at <= len(mine) else None
+        return mine[at] if 0 <= at < len(mine) else None
 
     def walk(self) -> Iterator[TreeNode]:
-        """Every node but the root, each line to its end before the variations that leave it."""
+        """Yield every node but the root, each line to its end before the variations that leave it."""
         for first in (self.root, *self.variations):
-            for node in (first, *first.onward):
-                if node.parent is not None:
-                    yield node
+            yield from (node for node in (first, *first.onward) if node.parent is not None)
 
-    def _attach(self, parent: TreeNode, node: TreeNode) -> TreeNode:
+    def _attach(self, parent: TreeNode) -> TreeNode:
+        """Add an empty node; it begins a variation if there are others."""
         if self.nodes >= MOST_NODES:
-            raise TreeFull(f"the tree holds {MOST_NODES} plies, and no more")
+            raise TreeFull(f"the tree holds {MOST_NODES} plies, which is the limit")
         self.nodes += 1
+        node = TreeNode(parent, parent.ply + 1, line=parent.line)
         parent.children.append(node)
-        if len(parent.children) == 1:
-            node.line = parent.line
-        else:
-            self._begin_variation(node)
+        if len(parent.children) > 1:
+            self.variations.append(node)
+            node.line = len(self.variations)
         return node
 
-    def _begin_variation(self, first: TreeNode) -> None:
-        self.variations.append(first)
-        for node in (first, *first.onward):
-            node.line = len(self.variations)
-
-    def _recorded(self, parent: TreeNode, ply: MovePlayed) -> TreeNode:
-        node = next((child for child in parent.children if child.move == ply.move), None)
-        if node is not None and node.recorded:
-            return node
-        if node is None:
-            tried = parent.children
-            parent.children = []
-            node = self._attach(parent, TreeNode(parent, parent.ply + 1))
-            parent.children += tried
-        elif node.line != parent.line:
-            return self._promoted(parent, node, ply)
-        if len(parent.children) > 1 and parent.children[1].line == parent.line:
-            self._begin_variation(parent.children[1])
-        return _filled(node, ply)
-
-    def _promoted(self, parent: TreeNode, node: TreeNode, ply: MovePlayed) -> TreeNode:
-        """A variation that the match went on with becomes its line; the one that was first takes the letter."""
+    def _promote(self, parent: TreeNode, node: TreeNode) -> None:
+        """Make a node the first continuation; the one that was first takes its letter."""
         was, number = parent.children[0], node.line
+        if was is node:
+            return
         parent.children.remove(node)
         parent.children.insert(0, node)
-        for each in (node, *node.onward):
-            each.line = parent.line
         self.variations[number - 1] = was
-        for each in (was, *was.onward):
-            each.line = number
-        return _filled(node, ply)
+        for line, first in ((parent.line, node), (number, was)):
+            for each in (first, *first.onward):
+                each.line = line
 
 
 def letters(line: int) -> str:
-    """ "" for the main line, `a`, `b`, … `z`, `aa` for variations."""
+    """Return "" for the main line, `a`, `b`, … `z`, `aa` for variations."""
     text = ""
     while line:
         line, rest = divmod(line - 1, 26)
         text = _LETTERS[rest] + text
     return text
-
-
-def _number(text: str) -> int:
-    number = 0
-    for letter in text[:6]:
-        number = number * 26 + _LETTERS.index(letter) + 1
-    return number
-
-
-def _is_integer(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) < 9
-
-
-def _filled(node: TreeNode, ply: MovePlayed) -> TreeNode:
-    node.seat, node.colour, node.move, node.recorded = ply.seat, ply.colour, ply.move, True
-    node.ms, node.left, node.analysis = ply.ms, ply.left, ply.analysis
-    return node

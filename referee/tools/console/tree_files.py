@@ -1,7 +1,6 @@
 """Trees of variations in files: read from SGF and records, written as SGF and, a line of them, as a record."""
 
-import json
-import re
+import contextlib
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from ggp.protocol.connection import PeerRole
 from ggp.protocol.entry_points import entry_points, version
 from ggp.protocol.input_files import open_input
 from ggp.protocol.printed import counted
-from ggp.protocol.records import MatchEnded, MovePlayed, Party, Record
+from ggp.protocol.records import Party, Record
 from ggp.protocol.safe_files import replace_file, without_mark
 from ggp.protocol.sgf import Node, written, written_tree
 from ggp.protocol.transports.blocking import run_blocking
@@ -22,7 +21,7 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.engine import start_engine
 from ggp.referee.match.outcome import EngineFailed
 from ggp.referee.match.record_forms import sgf_node, sgf_root
-from ggp.referee.match.setting import Timeouts, new_game
+from ggp.referee.match.setting import new_game
 from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.archive.game_files import CannotImport, FoundMove, ImportedGame, ImportedTree, sgf_trees
 from ggp.referee.tools.archive.import_ import ImportRules, to_record
@@ -37,7 +36,6 @@ from ggp.referee.tools.archive.places import (
 from ggp.referee.tools.console.dialogue import Target, read_bots, read_peer
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import Evaluation, GameTree, TreeFull, TreeNode
-from ggp.referee.tools.console.workbench import played
 
 _MOST_FILE = 64 * 1024 * 1024  # bytes
 _ABOUT = {"PB": "black", "PW": "white", "RE": "result", "DT": "date", "GN": "name", "EV": "event"}
@@ -55,44 +53,57 @@ class OpenTree(NamedTuple):
     tree: GameTree | None
 
 
-def open_tree(place: str, words: tuple[str, ...], command: tuple[str, ...], url: str, budgets: Timeouts) -> OpenTree:
-    """The place on our engine, or on that of a command line or an address; `words` are bots of the console.
+def open_tree(text: str, words: tuple[str, ...], command: tuple[str, ...], url: str) -> OpenTree:
+    """Open a place on our engine, or on the engine of a command line or a URL.
 
-    Raises ClickException, WordError, LaunchError.
+    Args:
+        text: The place, FILE[#MATCH][@PLY].
+        words: The bots of the console.
+        command: The command line of an engine, () for none.
+        url: The URL of an engine, "" for none.
+
+    Raises:
+        ClickException, WordError, LaunchError: A mistake that shows before the start.
     """
-    bots = read_bots(words)
-    target = read_peer(command, url, budgets, PeerRole.ENGINE)
-    if _is_sgf(read_place(place)):
-        tree, moves = _read_sgf(read_place(place))
-        source, first = None, tree.new_game
+    bots, target, place = read_bots(words), read_peer(command, url, PeerRole.ENGINE), read_place(text)
+    tree, source = None, None
+    if _is_sgf(place.source):
+        tree = _read_sgf(place)
+        line, last = tree.main_line, len(tree.main_line)
+        ply = last if place.ply is None else place.ply if place.ply >= 0 else last + 1 + place.ply
+        if not 0 <= ply <= last:
+            raise click.ClickException(f"ply {place.ply}: the game has the plies 0 to {last}")
+        first, moves = tree.new_game, [(node.colour, node.move) for node in line[:ply]]
     else:
-        tree, source = None, open_match(place)
+        source = open_match(text)
         start, plies = source.record.start, source.record.plies[: source.ply]
-        installed = [point.name for point in entry_points("ggp.games")]
-        if recorded_engine(start) and not (command or url or start.game in installed):
-            how = how_to_name_engine(start, "--connect" if "://" in recorded_engine(start) else "--")
+        engine, installed = recorded_engine(start), [point.name for point in entry_points("ggp.games")]
+        if engine and not (command or url or start.game in installed):
+            how = how_to_name_engine(start, "--connect" if "://" in engine else "--")
             raise click.ClickException(escape_unprintable(f"our engine knows no {start.game}: {how}"))
         first, moves = new_game(start.game, start.options), [(ply.colour, ply.move) for ply in plies]
     then = tuple(f"ggp-play {colour} {move}" for colour, move in moves)
     return OpenTree(target._replace(first=first, then=then, bots=bots), source, tree)
 
 
-# -- SGF in ---------------------------------------------------------------------------------------------------------
+# -- SGF in -----------------------------------------------------------------------------------------------------------
 
 
-def _is_sgf(place: RecordPlace) -> bool:
+def _is_sgf(file: str) -> bool:
     try:
-        path = Path(place.source)
-        if not path.is_file():
+        if not Path(file).is_file():
             return False
-        with open_input(path) as file:
-            return path.suffix.lower() == ".sgf" or without_mark(file.read(64)).lstrip().startswith(b"(")
+        with open_input(file) as opened:
+            return file.lower().endswith(".sgf") or without_mark(opened.read(64)).lstrip().startswith(b"(")
     except (OSError, ValueError):
         return False
 
 
-def _read_sgf(place: RecordPlace) -> tuple[GameTree, list[tuple[str, str]]]:
-    """The tree, and the plies before the place. ClickException."""
+def _read_sgf(place: RecordPlace) -> GameTree:
+    """Return the tree of a game: the one with the key or the number of the place, else the first.
+
+    Raises ClickException.
+    """
     try:
         with open_input(place.source) as file:
             data = file.read(_MOST_FILE + 1)
@@ -100,16 +111,14 @@ def _read_sgf(place: RecordPlace) -> tuple[GameTree, list[tuple[str, str]]]:
         raise click.ClickException(f"cannot read {place.source}: {error.strerror}") from None
     if len(data) > _MOST_FILE:
         raise click.ClickException(f"{place.source} is larger than {_MOST_FILE >> 20} MiB: split it")
-    number = int(place.key) if re.fullmatch(r"[1-9]\d{0,5}", place.key) else 0
     seen = 0
     try:
         for seen, found in enumerate(sgf_trees(data), 1):
             if isinstance(found, CannotImport):
-                if number in (0, seen) and not (place.key and not number):
+                if place.key in ("", str(seen)):
                     raise found
-            elif not place.key or number == seen or place.key == found.found.key:
-                tree = _as_tree(found)
-                return tree, _plies_at(tree, place)
+            elif place.key in ("", str(seen), found.found.key):
+                return _as_tree(found)
     except (CannotImport, TreeFull) as problem:
         raise click.ClickException(f"{place.source}, game {max(seen, 1)}: {problem}") from None
     raise click.ClickException(
@@ -117,16 +126,8 @@ def _read_sgf(place: RecordPlace) -> tuple[GameTree, list[tuple[str, str]]]:
     )
 
 
-def _plies_at(tree: GameTree, place: RecordPlace) -> list[tuple[str, str]]:
-    line = tree.main_line
-    ply = len(line) if place.ply is None else place.ply if place.ply >= 0 else len(line) + 1 + place.ply
-    if not 0 <= ply <= len(line):
-        raise click.ClickException(f"ply {place.ply}: the game has the plies 0 to {len(line)}")
-    return [(node.colour, node.move) for node in line[:ply]]
-
-
 def _as_tree(found: ImportedTree) -> GameTree:
-    tree = GameTree(found.found.game, found.found.options)
+    tree, root = GameTree(found.found.game, found.found.options), found.nodes[0][2]
     at: list[TreeNode] = []
     for parent, move, properties in found.nodes:
         node = at[parent] if parent >= 0 else tree.root
@@ -134,17 +135,17 @@ def _as_tree(found: ImportedTree) -> GameTree:
             node = tree.add(node, 0, move.colour, move.move)
             node.left = move.left
         at.append(node)
-        _note(node, properties, ours="XG" in found.nodes[0][2] or "XO" in found.nodes[0][2])
-    root = found.nodes[0][2]
+        _annotate(node, properties, ours="XG" in root or "XO" in root)
     tree.about = {name: " ".join(root[key][0].split())[:200] for key, name in _ABOUT.items() if key in root}
     return tree
 
 
-def _note(node: TreeNode, properties: Node, ours: bool) -> None:
-    """The comment, and what our files have beside it."""
-    comment = "\n".join(properties.get("C", ()))
-    if not (ours and node.move.startswith("dead:") and comment == _says(node)):
-        node.comment = comment.removeprefix(f"{_says(node)}\n") if node.move.startswith("dead:") else comment
+def _annotate(node: TreeNode, properties: Node, ours: bool) -> None:
+    """Give a node its comment, and what our own files keep beside it."""
+    node.comment = "\n".join(properties.get("C", ()))
+    if node.move.startswith("dead:"):
+        said = _says(node)
+        node.comment = "" if ours and node.comment == said else node.comment.removeprefix(f"{said}\n")
     if not ours:
         return
     for value in properties.get("XM", ())[:1]:
@@ -152,88 +153,69 @@ def _note(node: TreeNode, properties: Node, ours: bool) -> None:
     for value in properties.get("XA", ())[:1]:
         node.analysis = value
     for value in properties.get("XE", ())[:100]:
-        if said := _read_evaluation(value):
-            node.evaluations[said.bot] = said
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            said_by = msgspec.json.decode(value, type=Evaluation)
+            node.evaluations[said_by.bot] = said_by
 
 
 def _says(node: TreeNode) -> str:
     return f"{node.colour} says {node.move}"
 
 
-def _read_evaluation(value: str) -> Evaluation | None:
-    try:
-        said = json.loads(value)
-        bot, colour, move, seconds, analysis = (said[name] for name in Evaluation._fields)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    texts = (bot, colour, move, analysis)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(seconds, int | float):
-        return None
-    return Evaluation(bot, colour, move, float(seconds), analysis)
-
-
-# -- SGF out --------------------------------------------------------------------------------------------------------
+# -- SGF out ----------------------------------------------------------------------------------------------------------
 
 
 def save_sgf(tree: GameTree, record: Record | None, path: Path) -> str:
-    """Write the whole tree, in the place of a file that is there. Raises OwnFailed, OSError."""
-    numbers = {tree.root: 0}
-    texts = [sgf_root(tree.game, tree.options, _said(tree, record)) + _beside(tree.root)]
-    children: list[list[int]] = [[]]
+    """Write the whole tree and replace a file that is there. Raises OwnFailed, OSError."""
+    nodes = [tree.root, *tree.walk()]
+    numbers = {node: number for number, node in enumerate(nodes)}
     try:
-        for number, node in enumerate(tree.walk(), 1):
-            ply = played(node, "", node.ply)
-            text = sgf_node(tree.game, tree.options, ply).partition("C[")[0] + _beside(node)
-            numbers[node] = number
-            texts.append(text)
-            children.append([])
+        moves = [sgf_node(tree.game, tree.options, node.as_ply()).partition("C[")[0] for node in nodes[1:]]
     except ValueError as error:
         raise OwnFailed(escape_unprintable(f"the tree cannot be written as SGF: {error}"), code="not-sgf") from None
-    for node, number in numbers.items():
-        children[number] = [numbers[child] for child in node.children]
-    replace_file(path, f"{written_tree(texts, children)}\n".encode("utf-8", "replace"))
+    heads = [sgf_root(tree.game, tree.options, _about(tree, record)), *moves]
+    texts = [head + _beside(node) for head, node in zip(heads, nodes, strict=True)]
+    text = written_tree(texts, [[numbers[child] for child in node.children] for node in nodes])
+    replace_file(path, f"{text}\n".encode("utf-8", "replace"))
     return f"{path} written: {tree.size}"
 
 
-def _said(tree: GameTree, record: Record | None) -> list[str]:
-    """What the root says of the game."""
+def _about(tree: GameTree, record: Record | None) -> list[str]:
+    """Return the properties of the root that describe the game."""
     if record is None:
         return [written(key, tree.about[name]) for key, name in _ABOUT.items() if name in tree.about]
     start, end = record.start, record.end
     black, white = (bot.name for bot in start.bots)
-    swaps = sum(ply.move == "swap-sides" for ply in record.plies)
-    black, white = (white, black) if swaps % 2 else (black, white)
-    said = [written("GN", start.match), written("PB", black), written("PW", white), written("DT", start.started[:10])]
-    return [*said, written("RE", (end.result or "Void") if end else "?")]
+    if sum(ply.move == "swap-sides" for ply in record.plies) % 2:
+        black, white = white, black
+    result = (end.result or "Void") if end else "?"
+    said = {"GN": start.match, "PB": black, "PW": white, "DT": start.started[:10], "RE": result}
+    return [written(key, text) for key, text in said.items()]
 
 
 def _beside(node: TreeNode) -> str:
-    """The comment of a node, and in private properties the time, the analysis of its ply and the evaluations."""
+    """Return the comment of a node; in private properties its time, its analysis and the evaluations."""
     comment = [_says(node)] if node.move.startswith("dead:") else []
-    comment += [node.comment] if node.comment else []
-    said = [json.dumps(one._asdict(), ensure_ascii=False) for one in node.evaluations.values()]
-    return "".join(
-        [
-            written("C", "\n".join(comment)) if comment else "",
-            written("XM", str(node.ms)) if node.ms else "",
-            written("XA", node.analysis) if node.analysis else "",
-            written("XE", *said) if said else "",
-        ]
-    )
+    properties = {
+        "C": ["\n".join([*comment, node.comment] if node.comment else comment)],
+        "XM": [str(node.ms or "")],
+        "XA": [node.analysis],
+        "XE": [msgspec.json.encode(one).decode() for one in node.evaluations.values()],
+    }
+    return "".join(written(key, *values) for key, values in properties.items() if any(values))
 
 
 # -- a line as a record -----------------------------------------------------------------------------------------------
 
 
-def save_record(tree: GameTree, last: TreeNode, record: Record | None, engine: BotSpec, path: Path) -> str:
-    """Write the line that goes through this node to its end as a record, in a new file. Raises OwnFailed, OSError.
+def save_record(tree: GameTree, nodes: list[TreeNode], record: Record | None, engine: BotSpec, path: Path) -> str:
+    """Write a line from the start to its end as a record, in a new file. Raises OwnFailed, OSError.
 
     The main line of a match that is over is written as it was recorded. Another line was played by no two bots: its
     record says so, and each ply is judged again by an engine of its own.
     """
     if path.exists():
         raise OwnFailed(f"{path} is there already: name a new file", code="file-exists")
-    nodes = tree.line_through(last)
     if not nodes:
         raise OwnFailed("nothing is played yet: a record holds at least one ply", code="no-ply")
     if record is not None and nodes[-1].recorded and len(nodes) == len(record.plies):
@@ -245,9 +227,10 @@ def save_record(tree: GameTree, last: TreeNode, record: Record | None, engine: B
 
 
 async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> Record:
+    names = ("console-1", "console-2")
     key = f"console-{secrets.token_hex(4)}"
     moves = tuple(FoundMove(node.colour, node.move, node.left) for node in nodes)
-    game = ImportedGame(tree.game, tree.options, moves, ("console-1", "console-2"), key)
+    game = ImportedGame(tree.game, tree.options, moves, names, key)
     rules = ImportRules(referee=f"general-game-protocol {version('general-game-protocol')}, ggp console")
     try:
         judge = await start_engine(engine)
@@ -257,19 +240,13 @@ async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> 
             await judge.peer.stop()
     except (CannotImport, EngineFailed) as error:
         raise OwnFailed(escape_unprintable(str(error)), code=getattr(error, "code", "not-a-record")) from None
+    change, end = msgspec.structs.replace, record.end
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    bots = (Party(name="console-1"), Party(name="console-2"))
-    start = msgspec.structs.replace(record.start, bots=bots, started=started)
-    plies = tuple(_as_entered(ply, node) for ply, node in zip(record.plies, nodes, strict=True))
-    return Record(start, plies, _ended(record.end))
-
-
-def _as_entered(ply: MovePlayed, node: TreeNode) -> MovePlayed:
-    """The ply with what it took and what its bot said, as far as it is known."""
-    return msgspec.structs.replace(ply, ms=node.ms, left=node.left, analysis=node.analysis)
-
-
-def _ended(end: MatchEnded | None) -> MatchEnded | None:
-    if end is None or end.termination == "rules":
-        return end
-    return msgspec.structs.replace(end, termination=LINE, detail="a line of ggp console; it is not over")
+    start = change(record.start, bots=(Party(name=names[0]), Party(name=names[1])), started=started)
+    plies = tuple(
+        change(ply, ms=node.ms, left=node.left, analysis=node.analysis)
+        for ply, node in zip(record.plies, nodes, strict=True)
+    )
+    if end is not None and end.termination != "rules":
+        end = change(end, termination=LINE, detail="a line of ggp console; it is not over")
+    return Record(start, plies, end)

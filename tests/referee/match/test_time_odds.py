@@ -12,7 +12,7 @@ from ggp.referee.match.record_forms import sgf
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.records import head
 from ggp.referee.server.lobby.spectators import RunningMatch
-from ggp.referee.tools.console.replay import _full_time
+from ggp.referee.tools.console.match import full_times
 from tests.support.memory_match import MemoryMatch, MemoryPeer, bot, plain
 
 GAME = "go size=9 komi=6.5"
@@ -108,7 +108,7 @@ def test_readers_show_the_control_of_each_seat() -> None:
     assert head(record).control == "60 against none"
     assert "OT[60 against none]" in sgf(record)
     assert RunningMatch(msgspec.to_builtins(record.start)).head.control == "60 against none"
-    assert _full_time(record.start.controls) == {1: 60_000}
+    assert full_times(record.start.controls) == {1: 60_000}
     same = MemoryMatch(GAME, passing(), passing()).run().record
     assert RunningMatch(msgspec.to_builtins(same.start)).head.control == head(same).control == "10"
 

@@ -12,7 +12,6 @@ from ggp.referee.cli import export, ladder_export, ladder_report, show, verify
 from ggp.referee.cli.match import main as main_match
 from ggp.referee.ladder.store.schema import games, records
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.match.setting import Timeouts
 from ggp.referee.records import pack
 from ggp.referee.tools.console.tree_files import open_tree
 from tests.support.chaos import chaos
@@ -87,7 +86,7 @@ def test_export(place: str, club: Store, capfdbinary: pytest.CaptureFixture[byte
 
 
 def test_the_console(place: str) -> None:
-    opened = open_tree(f"{place}@2", (), (), "", Timeouts())
+    opened = open_tree(f"{place}@2", (), (), "")
     assert opened.source is not None and (opened.source.record.start.match, opened.source.ply) == (KEY, 2)
 
 

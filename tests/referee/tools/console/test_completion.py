@@ -18,8 +18,8 @@ from ggp.referee.tools.console.completion import (
 from ggp.referee.tools.console.own_commands import OwnCommand
 
 
-def _own(name: str, arguments: str, kinds: str = "") -> OwnCommand:
-    return OwnCommand(f"{name} {arguments}".rstrip(), f"help of {name}", lambda console, given: "", kinds=kinds)
+def _own(name: str, arguments: str) -> OwnCommand:
+    return OwnCommand(f"{name} {arguments}", f"help of {name}", lambda console, given: "")
 
 
 KNOWN = PeerInfo(
@@ -33,19 +33,19 @@ KNOWN = PeerInfo(
         for row in (
             _own("help", "[COMMAND]"),
             _own("raw", "on|off"),
-            _own("save", "FILE.tst"),
+            _own("save", "FILE [main]"),
             _own("why", "MOVE"),
             _own("goto", "PLY"),
-            _own("moves", "[PLY]", "PLAYED"),
+            _own("moves", "[PLY]"),
             _own("hint", "BOT [SECONDS]"),
-            _own("fork", "[BOT BOT]", "PLAYER PLAYER"),
+            _own("fork", "[PLAYER PLAYER]"),
         )
     },
     bots=(
-        BotWord("random", "random", "built in"),
-        BotWord("greedy:playouts=5", "greedy:playouts=5", "seat 1"),
-        BotWord("'gnu=gnugo --mode gtp'", "gnu=gnugo --mode gtp", "seat 2"),
-        BotWord("human", "human", human=True),
+        BotWord("random", "built in"),
+        BotWord("greedy:playouts=5", "seat 1"),
+        BotWord("'gnu=gnugo --mode gtp'", "seat 2"),
+        BotWord("human"),
     ),
     plies=("the start", *(f"black A{number}" for number in range(1, 13))),
 )
@@ -98,7 +98,7 @@ def texts(text: str, known: PeerInfo = KNOWN) -> list[str]:
         (":goto ", [f":goto {number}" for number in range(13)]),
         (":goto 1", [":goto 10", ":goto 11", ":goto 12"]),
         (":goto x", []),
-        (":moves ", [f":moves {number}" for number in range(1, 13)]),
+        (":moves ", [f":moves {number}" for number in range(13)]),
         (":hint ", [":hint random", ":hint greedy:playouts=5", ":hint 'gnu=gnugo --mode gtp'"]),
         (":hint h", []),
         (":hint G", [":hint greedy:playouts=5", ":hint 'gnu=gnugo --mode gtp'"]),

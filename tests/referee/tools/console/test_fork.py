@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from ggp.bots.command import BOTS, OWN_WORDS
-from ggp.protocol.messages import Reply
 from ggp.protocol.records import Party, Record, read_records
 from ggp.referee.cli.console import main
 from ggp.referee.ladder.session import side_files
@@ -21,12 +20,12 @@ from ggp.referee.records import find_live, live_base, live_path, running
 from ggp.referee.terminal import BoardText
 from ggp.referee.tools.archive.places import open_match
 from ggp.referee.tools.console.dialogue import read_bots
+from ggp.referee.tools.console.match import caption
 from ggp.referee.tools.console.prompt import arrange
-from ggp.referee.tools.console.replay import MatchCaption, caption
 from ggp.referee.tools.console.tree import GameTree
-from tests.referee.tools.console.test_replay import MATCHES, ReplaySession
+from tests.referee.tools.console.test_replay import MATCHES
 from tests.support.cli import PYTHON, Ggp, end_all, wait_until
-from tests.support.memory_console import bench_of, memory_console
+from tests.support.memory_console import memory_console
 from tests.support.terminal import Terminal
 
 SLOW = """import time
@@ -234,31 +233,27 @@ def test_the_bots_of_a_completion(file: Path) -> None:
     parties = (Party(name="slow", command="python slow.py"), Party(name="someone"))
     record = Record(msgspec.structs.replace(start, bots=parties), (), None)
     console = memory_console(match=record, bots=read_bots(["mine=greedy:playouts=5"]))
-    known = console.learner.known
+    known = console.known()
     words = [bot.word for bot in known.bots]
-    assert words == [*BUILT_IN, "mine", "'slow=python slow.py'", "human"] and known.plies == ("the start",)
+    assert words == [*BUILT_IN, "'slow=python slow.py'", "mine", "human"] and known.plies == ("the start",)
 
 
 def test_clocks_and_colours_of_a_place() -> None:
     match = MATCHES[0]
     start, tree = msgspec.structs.replace(match.start, control="5+1"), GameTree("yugo", {})
     tree.see_match(match.plies)
-    assert caption(Record(start, match.plies, None), tree.root, {}) == [
+    assert caption(Record(start, match.plies, None), tree.root) == (
         "black one  5.000 s left",
         "white two  5.000 s left",
         "ply 0 of 6 so far",
-    ]
-    assert caption(match, tree.main_line[0], {1: "white", 2: "black"})[:2] == [
-        "black two" + caption(match, tree.root, {})[1].removeprefix("white two"),
-        "white one  1.000 s left",
-    ]
+    )
+    assert caption(match, tree.main_line[0])[2] == "ply 1 of 6: black A1  0.007 s"
     unlimited = tuple(msgspec.structs.replace(ply, left=None) for ply in match.plies)
     record = Record(msgspec.structs.replace(start, control="none"), unlimited, match.end)
-    bench = bench_of(record, ReplaySession().ask)
-    over = MatchCaption(bench, record).lines(Reply(True, "1 black A1"), Reply(True, "what"), None)
-    assert over == ("black one", "white two", "ply 1 of 6: black A1  0.007 s")
+    assert caption(record, tree.main_line[-1])[:2] == ("black one", "white two")
     odd = Record(msgspec.structs.replace(start, control="soon"), (), None)
-    assert caption(odd, GameTree("yugo", {}).root, {}) == ["seat 1 one", "seat 2 two", "ply 0 of 0 so far"]
+    assert caption(odd, GameTree("yugo", {}).root) == ("seat 1 one", "seat 2 two", "ply 0 of 0 so far")
+    assert caption(match, None) == ("another game than the match",)
 
 
 def test_a_caption_without_room_is_left_to_the_notes() -> None:

@@ -17,10 +17,11 @@ from ggp.referee.match.analysis import line_of
 from ggp.referee.match.record_file import RecordWriter
 from ggp.referee.match.resume import SideFile
 from ggp.referee.tools.archive.places import is_ladder, open_match
-from ggp.referee.tools.console import replay as travel
+from ggp.referee.tools.console import match as travel
+from ggp.referee.tools.console.cursor import Cursor
 from ggp.referee.tools.console.own_commands import OwnFailed
 from tests.support.codes import raises
-from tests.support.memory_console import bench_of, memory_console, typed
+from tests.support.memory_console import memory_console, typed
 
 
 class ReplaySession:
@@ -87,7 +88,7 @@ MATCHES = [
 @pytest.mark.parametrize("lacks", [(), ("ggp-undo",), ("ggp-undo", "ggp-history", "ggp-scene")], ids=str)
 def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> None:
     session, whole = ReplaySession(*lacks), ReplaySession()
-    cursor, count = bench_of(match, session.ask), len(match.plies)
+    cursor, count = Cursor(record=match, ask=session.ask), len(match.plies)
     expected = []
     for number in range(count + 1):
         ply = match.plies[number - 1]
@@ -109,7 +110,7 @@ def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> No
 
 def test_an_engine_with_undo_does_not_replay() -> None:
     session = ReplaySession()
-    cursor = bench_of(MATCHES[0], session.ask)
+    cursor = Cursor(session.ask, record=MATCHES[0])
     cursor.goto(6)
     session.asked.clear()
     cursor.back(1)
@@ -120,13 +121,13 @@ def test_an_engine_with_undo_does_not_replay() -> None:
 
 def test_tried_moves_are_a_variation() -> None:
     session = ReplaySession()
-    cursor = bench_of(MATCHES[0], session.ask)
+    cursor = Cursor(session.ask, record=MATCHES[0])
     cursor.goto(2)
     session.ask("ggp-play black C1")
     session.ask("ggp-play white C2")
     at = cursor.here()
     assert (at.name, at.match_ply, [node.move for node in at.path]) == ("4a", 2, ["A1", "B2", "C1", "C2"])
-    assert cursor.plies()[-1] == ("white", "C2")
+    assert (cursor.here().colour, cursor.here().move) == ("white", "C2")
     assert cursor.caption() == "ply 4a, which leaves ply 2 of 6: white C2"
     with raises(OwnFailed, "last-ply"):
         cursor.forward(1)
@@ -139,7 +140,7 @@ def test_tried_moves_are_a_variation() -> None:
 @pytest.mark.parametrize("line", ["ggp-new go size=3", "ggp-new yugo size=5", "clear_board"])
 def test_another_game_on_the_engine(line: str) -> None:
     session = ReplaySession()
-    cursor = bench_of(MATCHES[0], session.ask)
+    cursor = Cursor(session.ask, record=MATCHES[0])
     if line.startswith("ggp-new go"):  # before the cursor began, too
         session.ask(line)
         assert cursor.where() is None
@@ -155,7 +156,7 @@ def test_another_game_on_the_engine(line: str) -> None:
 
 def test_a_restarted_engine() -> None:
     session = ReplaySession()
-    cursor = bench_of(MATCHES[0], session.ask)
+    cursor = Cursor(session.ask, record=MATCHES[0])
     cursor.goto(3)
     session.restart()
     assert cursor.where() is None
@@ -167,18 +168,18 @@ def test_an_engine_that_refuses_the_record() -> None:
     match = record("go size=3", "A1 B2")
     other = Record(match.start, (match.plies[0],) * 2, None)
     with raises(OwnFailed, "ply-refused") as refused:
-        bench_of(other, session.ask).goto(2)
+        Cursor(record=other, ask=session.ask).goto(2)
     assert "ply 2, white A1" in str(refused.value)
     with raises(OwnFailed, "engine-refused"):
-        bench_of(other, ReplaySession("ggp-new").ask).goto(1)
+        Cursor(record=other, ask=ReplaySession("ggp-new").ask).goto(1)
     with raises(OwnFailed, "engine-failed"):
-        bench_of(other, lambda line: Reply(True, "what")).goto(1)
+        Cursor(record=other, ask=lambda line: Reply(True, "what")).goto(1)
 
 
 @pytest.mark.parametrize("lacks", [(), ("ggp-legal",), ("ggp-legal", "ggp-undo")], ids=str)
 def test_why(lacks: tuple[str, ...]) -> None:
     session = ReplaySession(*lacks)
-    cursor = bench_of(MATCHES[0], session.ask)
+    cursor = Cursor(session.ask, record=MATCHES[0])
     cursor.goto(2)
     assert "occupied" in cursor.why("A1") and cursor.why("C1") == ""
     assert [node.move for node in cursor.here().path] == ["A1", "B2"] and cursor.tree.variations == []
@@ -222,7 +223,7 @@ def test_the_commands() -> None:
         ("forward 0", "usage"),
         ("forward 1 2", "usage"),
         ("moves 7", "no-ply"),
-        ("moves !", "usage"),
+        ("moves !", "no-ply"),
         ("why", "usage"),
         ("move", "usage"),
         ("move A1", "ply-refused"),
@@ -263,7 +264,6 @@ def test_an_engine_without_scores_and_one_with_invalid_scores() -> None:
     console = memory_console("ggp-new yugo size=3", "ggp-score", match=MATCHES[0])
     with raises(OwnFailed, "engine-refused"):
         typed(console, ":score")
-    assert travel.score(lambda line: Reply(True, "[1]")) == "[1]"
 
 
 def test_words_of_the_game_are_played_or_refused_with_the_reason() -> None:
@@ -286,8 +286,8 @@ def test_a_match_that_grows_is_read_again() -> None:
     whole = MATCHES[0]
     half = Record(whole.start, whole.plies[:2], None)
     read = [half, Record(whole.start, whole.plies[:4], None), whole, record("yugo size=3", "C3 A1"), None]
-    cursor = bench_of(half, ReplaySession().ask, lambda: read.pop(0))
-    assert [cursor.last for _ in range(5)] == [2, 4, 6, 6, 6] and cursor.record == whole
+    cursor = Cursor(record=half, ask=ReplaySession().ask, again=lambda: read.pop(0))
+    assert [cursor.last() for _ in range(5)] == [2, 4, 6, 6, 6] and cursor.record == whole
 
 
 # --- following a match ------------------------------------------------------------------------------------------
@@ -308,8 +308,8 @@ def follow(base: Path, match: Record, then: Callable[[], object], monkeypatch: p
         moments.pop()()  # it looks once more, and no more, after the match has ended
 
     source, shown, session = open_match(f"{base}#{match.start.match}"), list[str](), ReplaySession()
-    monkeypatch.setattr("ggp.referee.tools.console.replay.time.sleep", sleep)
-    bench = bench_of(source.record, session.ask, source.again)
+    monkeypatch.setattr("ggp.referee.tools.console.match.time.sleep", sleep)
+    bench = Cursor(record=source.record, ask=session.ask, again=source.again)
     said = travel.follow(bench, source, lambda: None, shown.append)
     return [said, *shown]
 

@@ -11,7 +11,6 @@ from ggp.protocol.records import Record, read_records
 from ggp.protocol.sgf import decode, trees
 from ggp.referee.cli.console import main
 from ggp.referee.cli.verify import main as verify
-from ggp.referee.match.setting import Timeouts
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import Evaluation, GameTree
 from ggp.referee.tools.console.tree_files import open_tree
@@ -21,7 +20,7 @@ from tests.support.memory_console import memory_console, typed
 
 
 def opened(path: Path, place: str = "") -> GameTree:
-    tree = open_tree(f"{path}{place}", (), (), "", Timeouts()).tree
+    tree = open_tree(f"{path}{place}", (), (), "").tree
     assert tree is not None
     return tree
 
@@ -38,7 +37,7 @@ def told(tree: GameTree) -> list[tuple[object, ...]]:
 def test_a_tree_is_written_and_read(match: Record, tmp_path: Path) -> None:
     console, path = memory_console(match=match), tmp_path / "tree.sgf"
     legal = typed(console, ":goto 1", "ggp-legal_moves")[1].split()
-    tree = console.at.tree
+    tree = console.cursor.tree
     for number, move in enumerate(legal[:3]):
         typed(console, ":goto 1", f":{move}", f":comment [{number}] of \\ three: dead:A1")
     tree.root.comment = "the start\nof all"
@@ -70,7 +69,7 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
     ]
     assert (tree.root.comment, tree.about) == ("hello", {"black": "Ann", "white": "Bob", "result": "B+R"})
     assert tree.options == {"size": "9", "komi": "6.5", "ko": "simple"}
-    target = open_tree(f"{path}@1", ("greedy",), (), "", Timeouts()).target
+    target = open_tree(f"{path}@1", ("greedy",), (), "").target
     assert target.then == ("ggp-play black E5",) and [bot.name for bot in target.bots] == ["greedy"]
     path.write_text("(;SZ[9];B[aa])(;GN[b]SZ[5];B[bb])", encoding="utf-8")
     assert opened(path, "#2").options["size"] == "5" and opened(path).options["size"] == "9"

@@ -9,8 +9,7 @@ import pytest
 from ggp.protocol.records import read_records
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.bot_spec import LaunchError, WordError
-from ggp.referee.match.setting import Timeouts
-from ggp.referee.tools.console.consult import graph
+from ggp.referee.tools.console.bots import draw_graph
 from ggp.referee.tools.console.dialogue import Exchange, read_bots, read_target
 from ggp.referee.tools.console.own_commands import OwnFailed
 from tests.referee.tools.console.test_replay import MATCHES
@@ -170,7 +169,7 @@ def test_a_bot_is_kept_in_step(tiny: str, words: list[str], undone: list[str] | 
     console = memory_console(bots=read_bots([" ".join([tiny, "B2", *words])]))
     (bot,) = console.bots
     typed(console, ":A1 C2 C3", ":ask", ":C1")
-    peer = console.consultation.adviser._running[bot].player.peer
+    peer = console.adviser._running[bot].player.peer
     heard = peer.stderr_tail().splitlines()
     before = [THREE, "play black A1", "play white C2", "play black C3"]
     assert heard[-5:] == [*before, "ggp-genmove_analyze white"]
@@ -213,13 +212,13 @@ def test_ctrl_c_ends_the_wait_and_keeps_what_was_said(tiny: str, monkeypatch: py
     asked = run_blocking
 
     def interrupted(question: object) -> object:
-        if console.at.here().evaluations:
-            monkeypatch.setattr("ggp.referee.tools.console.consult.run_blocking", asked)
+        if console.cursor.here().evaluations:
+            monkeypatch.setattr("ggp.referee.tools.console.bots.run_blocking", asked)
             question.close()  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return asked(question)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("ggp.referee.tools.console.consult.run_blocking", interrupted)
+    monkeypatch.setattr("ggp.referee.tools.console.bots.run_blocking", interrupted)
     said = typed(console, ":ask")[0].split("\n")
     assert said[1].startswith("tiny  B2") and said[2] == "interrupted" and len(said) == 3
     assert typed(console, ":hint random")[0].startswith("random: ")
@@ -252,7 +251,7 @@ def test_the_graph_along_a_line(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_bars() -> None:
-    assert graph({0: 0.0, 1: 1.0, 3: 0.5}, 3, 3, 80, plain=False) == [
+    assert draw_graph({0: 0.0, 1: 1.0, 3: 0.5}, 3, 3, 80, plain=False) == [
         "100 % │ █",
         "      │ █",
         " 50 % │ █",
@@ -262,7 +261,7 @@ def test_bars() -> None:
         "  ply     ^",
         "       0 to 3; ^ is ply 3",
     ]
-    many = graph(dict.fromkeys(range(400), 0.5), 399, 399, 50, plain=True)
+    many = draw_graph(dict.fromkeys(range(400), 0.5), 399, 399, 50, plain=True)
     assert max(map(len, many)) <= 50 and many[-1] == "       0 to 399, 10 plies a bar; ^ is ply 399"
 
 
@@ -270,7 +269,7 @@ def test_a_replay_in_its_own_time_or_another(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("ggp.referee.tools.console.console.time.sleep", waited.append)
+    monkeypatch.setattr("ggp.referee.tools.console.commands.time.sleep", waited.append)
     console = memory_console(match=MATCHES[0])
     assert typed(console, ":goto 4", ":replay") == ["ply 4 of 6: white C3", "ply 6 of 6: white pass"]
     assert waited == [0.007, 0.007] and "5 black pass  0.007 s" in capsys.readouterr().out
@@ -280,7 +279,7 @@ def test_a_replay_in_its_own_time_or_another(
     def interrupt(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ggp.referee.tools.console.console.time.sleep", interrupt)
+    monkeypatch.setattr("ggp.referee.tools.console.commands.time.sleep", interrupt)
     assert typed(console, ":goto 1", ":replay")[1] == "ply 1 of 6: black A1"
     with raises(OwnFailed, "no-ply"):
         typed(memory_console(), ":replay")
@@ -301,21 +300,21 @@ def test_forks_of_a_live_position(tmp_path: Path) -> None:
 
 def test_the_words_of_the_command_line() -> None:
     words: tuple[str, ...] = ("yugo", "size=5", "old=random", "greedy:playouts=5", "komi=bid", "random")
-    target = read_target(words, (), "", Timeouts())
+    target = read_target(words, (), "")
     assert target.first == "ggp-new yugo size=5 komi=bid" and [bot.name for bot in target.bots] == [
         "old",
         "greedy",
         "random",
     ]
     command = f"mine={shlex.quote(sys.executable)} -c pass"
-    target = read_target(("go,size=9", command, "random", "random"), ("cat",), "", Timeouts())
+    target = read_target(("go,size=9", command, "random", "random"), ("cat",), "")
     assert [bot.name for bot in target.bots] == ["mine", "random-2", "random-3"] and target.engine.argv == ("cat",)
-    assert read_target(("go",), (), "ipc:///tmp/x", Timeouts()).engine.url == "ipc:///tmp/x"
+    assert read_target(("go",), (), "ipc:///tmp/x").engine.url == "ipc:///tmp/x"
     for words, code in ((("yugo", "nonsense"), "bad-word"), (("yugo", "size="), "bad-word"), (("yu go",), "bad-word")):
         with raises(WordError, code):
-            read_target(words, (), "", Timeouts())
+            read_target(words, (), "")
     with raises(LaunchError, "cannot-launch"):
-        read_target(("yugo", "./nothing now"), (), "", Timeouts())
+        read_target(("yugo", "./nothing now"), (), "")
 
 
 def test_a_mistyped_command_is_named_at_once_while_an_answer_is_due() -> None:
