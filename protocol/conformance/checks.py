@@ -1,14 +1,15 @@
-"""What a compliance check is, what it found, and the numbered rules of docs/reference/protocol.md that it may cite."""
+"""What a compliance check is, and the numbered rules of docs/reference/protocol.md that it may cite."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
-from ggp.protocol.commands import Who
-
 
 class Demand(StrEnum):
-    """How much depends on a check: the referee cannot use a program that fails it (required), the failure loses a bot
-    the game in which it happens (forfeit), GTP asks for it (recommended), GGP alone asks for it (native)."""
+    """What follows if a step fails.
+
+    REQUIRED: the referee cannot use the program. FORFEIT: a bot loses the game in which it happens. RECOMMENDED: GTP
+    asks for it. NATIVE: only GGP asks for it.
+    """
 
     REQUIRED = "required"
     FORFEIT = "forfeit"
@@ -17,14 +18,14 @@ class Demand(StrEnum):
 
 
 class RuleSource(StrEnum):
-    """The source of a rule: the GTP 2 draft or this protocol. A rule of this protocol is no fault in GTP."""
+    """The source of a rule: the GTP 2 draft or this protocol. Breaking a rule of this protocol is no fault in GTP."""
 
     GTP = "GTP 2"
     GGP = "GGP"
 
 
 class CheckVerdict(StrEnum):
-    """NOT_TRIED: something before it failed, so nothing was seen of it."""
+    """What came of a step. NOT_TRIED: something that it needs failed before."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -33,27 +34,27 @@ class CheckVerdict(StrEnum):
 
 
 class Check(NamedTuple):
-    """One numbered step. With `sent`, an exchange: what comes back must match the regular expression `expected` as a
-    whole. Without, `script` names the sequence of questions that judges it (ggp.referee.tools.check knows how).
+    """One numbered step.
 
-    `setup` is one command line that is sent first and must succeed. `ends` says that the peer's stream must end after
-    it, `end_input` that our end is closed after sending, `pieces` that each byte is sent alone. `remedy` says to the
-    program's author what to change.
+    Attributes:
+        script: The sequence of questions that judges it (see ggp.referee.tools.check); "" for a single exchange.
+        remedy: What the program's author should change if it fails.
+        setup: A command line that is sent first and must succeed.
+        expected: A regular expression that must match all that comes back.
+        how: "ends" if the program must end after it, "end of input" if our end is closed after sending as well,
+            "pieces" if each byte is sent alone.
     """
 
     number: str
     title: str
+    demand: Demand
+    source: RuleSource
+    script: str
+    remedy: str
     sent: bytes = b""
     expected: bytes = b""
-    demand: Demand = Demand.RECOMMENDED
-    who: Who | None = None  # None: both
-    ends: bool = False
-    end_input: bool = False
-    pieces: bool = False
-    remedy: str = ""
-    source: RuleSource = RuleSource.GTP
-    script: str = ""
     setup: bytes = b""
+    how: str = ""
 
     @property
     def rule(self) -> str:
@@ -61,17 +62,13 @@ class Check(NamedTuple):
         return self.number.rpartition(".")[0]
 
 
-class Finding(NamedTuple):
-    """What a check found: `got` is all that came back, and `ended` whether the stream ended."""
-
-    check: Check
-    passed: bool
-    got: bytes
-    ended: bool
-
-
 class Rule(NamedTuple):
-    """`anchor` leads into docs/reference/protocol.md. `unchecked` says why no answer could break it; "": checks do."""
+    """A numbered rule of docs/reference/protocol.md.
+
+    Attributes:
+        anchor: Its heading on that page.
+        unchecked: Why no answer could break it; "" if there are checks.
+    """
 
     number: str
     anchor: str

@@ -1,23 +1,23 @@
 """Programs in this process under `ggp check`: an engine, a bot or a plain GTP bot, right or with one mistake."""
 
-import os
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ggp.bots.sdk import Bot, Position
 from ggp.engines.registry import Registry
 from ggp.engines.service import engine_handlers
 from ggp.engines.session import Session
 from ggp.protocol.commands import Who
-from ggp.protocol.conformance import CheckVerdict, Finding, checks_for, run_checks
+from ggp.protocol.conformance import CheckVerdict, catalogue
+from ggp.protocol.connection import PeerRole
 from ggp.protocol.responder import Handler, Responder
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
-from ggp.protocol.transports.pipe import Pipe
 from ggp.referee.match.engine import Engine
+from ggp.referee.match.process import Peer, Process
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.tools.check.run import Wanted, run_trial
-from ggp.referee.tools.check.trial import CheckContext, StepResult
+from ggp.referee.tools.check.run import run_trial
+from ggp.referee.tools.check.trial import StepResult, Trial
 from tests.support.memory_match import MemoryPeer
 
 Mistake = Callable[[dict[str, Handler]], Mapping[str, Handler | None]]
@@ -68,45 +68,34 @@ def _peer(handlers: Mapping[str, Handler], mistake: Mistake, seconds: float, out
     return MemoryPeer(Memory(answer, seconds))
 
 
-def judged(start: Callable[[], MemoryPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> list[StepResult]:
+def judged(start: Callable[[], Peer], who: Who, *only: str, games: tuple[str, ...] = ()) -> list[StepResult]:
     """The findings of the steps that are named."""
 
     async def run() -> list[StepResult]:
         judge = Engine(engine_peer(), "engine", Timeouts())
         await judge.start()
-        trial = CheckContext(who, start, patience=2.0, first=60.0, judge=judge if who is Who.BOT else None)
-        return await run_trial(trial, Wanted(only, games))
+        trial = Trial(who, start, patience=2.0, first=60.0, judge=judge if who is Who.BOT else None)
+        return await run_trial(trial, only, games)
 
     return run_blocking(run())
 
 
-def failing(start: Callable[[], MemoryPeer], who: Who, *only: str, games: tuple[str, ...] = ()) -> set[str]:
+def failing(start: Callable[[], Peer], who: Who, *only: str, games: tuple[str, ...] = ()) -> set[str]:
     found = judged(start, who, *only, games=games)
     return {one.check.number for one in found if one.verdict is CheckVerdict.FAIL}
 
 
-# --- conformance checks of a program: a fresh process for every check ---
+# --- the steps that are single exchanges ---
 
 
-def failed_checks(command: Sequence[str], who: Who, game: str) -> list[Finding]:
-    """The findings of the checks that the program does not pass, required or not."""
-    processes: list[subprocess.Popen[bytes]] = []
+def exchanges(who: Who, game: str = "") -> tuple[str, ...]:
+    """Return the numbers of the steps that are single exchanges."""
+    return tuple(check.number for check in catalogue(who, game=game) if not check.script)
 
-    def connect() -> Pipe:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-        )
-        processes.append(process)
-        assert process.stdin and process.stdout
-        pipe = Pipe(os.dup(process.stdin.fileno()), os.dup(process.stdout.fileno()))
-        process.stdin.close()
-        process.stdout.close()
-        return pipe
 
-    try:
-        findings = run_blocking(run_checks(connect, checks_for(who, game=game)))
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    return [finding for finding in findings if not finding.passed]
+def failed_checks(command: Sequence[str], who: Who, game: str) -> list[StepResult]:
+    """Return the single exchanges that the program fails, required or not."""
+    role = PeerRole.ENGINE if who is Who.ENGINE else PeerRole.BOT
+    trial = Trial(who, partial(Process, tuple(command), role, Timeouts()), patience=10.0, first=60.0)
+    found = run_blocking(run_trial(trial, exchanges(who, game), (game,)))
+    return [one for one in found if one.verdict in (CheckVerdict.FAIL, CheckVerdict.NOT_TRIED)]

@@ -12,11 +12,15 @@ import pytest
 import zmq
 
 from ggp.protocol.commands import Who
-from ggp.protocol.conformance import checks_for, run_checks
+from ggp.protocol.conformance import CheckVerdict
+from ggp.protocol.connection import PeerRole
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.protocol.transports.zmq import LONGEST_COMMAND, Dealer
+from ggp.referee.match.process import Remote
+from ggp.referee.match.setting import Timeouts
+from ggp.referee.tools.check.run import run_trial
+from ggp.referee.tools.check.trial import Trial
 from tests.support import ROOT
-from tests.support.checked_peer import failed_checks
+from tests.support.checked_peer import exchanges, failed_checks
 from tests.support.raw_peer import PATIENCE, RawPeer
 
 CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
@@ -88,14 +92,13 @@ def test_every_check_on_connect4_on_stdin() -> None:
 
 @pytest.mark.slow
 def test_every_check_on_connect4_as_a_service(connect4: str) -> None:
-    # The service stays, and a message has a bound of its own.
-    checks = [
-        check
-        for check in checks_for(Who.ENGINE, game="connect4")
-        if not check.ends and len(check.sent) <= LONGEST_COMMAND
-    ]
-    findings = run_blocking(run_checks(lambda: Dealer(connect4), checks))
-    assert [finding for finding in findings if not finding.passed] == []
+    def dial() -> Remote:
+        return Remote(connect4, PeerRole.ENGINE, Timeouts())
+
+    trial = Trial(Who.ENGINE, dial, patience=10.0, first=60.0, remote=True)
+    found = run_blocking(run_trial(trial, exchanges(Who.ENGINE, "connect4"), ("connect4",)))
+    assert {one.verdict for one in found} <= {CheckVerdict.PASS, CheckVerdict.NOT_APPLICABLE}
+    assert sum(one.verdict is CheckVerdict.PASS for one in found) > 30
 
 
 @pytest.mark.slow

@@ -20,8 +20,8 @@ from ggp.referee.match.engine import start_engine
 from ggp.referee.match.match_runner import MatchRunner
 from ggp.referee.match.process import Process
 from ggp.referee.match.setting import Timeouts
-from ggp.referee.tools.check.run import Wanted, run_trial
-from ggp.referee.tools.check.trial import CheckContext
+from ggp.referee.tools.check.run import run_trial
+from ggp.referee.tools.check.trial import Trial
 from tests.support import ROOT
 from tests.support.cli import wait_until
 from tests.support.raw_peer import RawPeer
@@ -90,10 +90,10 @@ def missed(command: list[str], judge: str | None, *games: str) -> list[str]:
     """The steps of `ggp check` that the bot fails."""
 
     async def run() -> list[str]:
-        trial = CheckContext(Who.BOT, partial(Process, tuple(command), PeerRole.BOT, Timeouts()), 30.0, 60.0)
+        trial = Trial(Who.BOT, partial(Process, tuple(command), PeerRole.BOT, Timeouts()), 30.0, 60.0)
         trial.judge = await start_engine(read_engine(judge))
         try:
-            found = await run_trial(trial, Wanted((), games))
+            found = await run_trial(trial, games=games)
         finally:
             await trial.judge.peer.stop()
         assert sum(one.verdict is CheckVerdict.PASS for one in found) >= 75

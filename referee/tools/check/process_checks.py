@@ -4,11 +4,12 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from ggp.protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES
-from ggp.referee.tools.check.raw_channel import RawChannel, UnexpectedEnd
-from ggp.referee.tools.check.trial import CheckContext, begin, now
+from ggp.referee.tools.check.raw_channel import RawAnswer, UnexpectedEnd
+from ggp.referee.tools.check.trial import Trial, now
 
 FLOOD = 10_000  # lines
 SLOW = 3_000  # answers that are not read for a while
@@ -18,31 +19,40 @@ _GAMES_SECONDS = 20.0  # for all of them: a bot may take half a minute for each
 _QUIET = 0.4  # seconds of listening for unsolicited output
 _MOST_GROWTH = 64  # MiB
 _MOST_DESCRIPTORS = 20
+# How a session ends: the step, what ends it, and how the process must then end ("" for any way).
+_ENDS = (
+    ("2.5.8", "quit", "exit status 0"),
+    ("2.5.9", "end of input", "exit status 0"),
+    ("2.5.10", "end of input in mid-line", "exit status"),
+    ("2.5.11", "both ends closed", ""),
+    ("2.5.12", "SIGTERM", ""),
+)
 
 
-async def start(trial: CheckContext) -> None:
+async def start(trial: Trial) -> None:
     """The first answer, however long the program loads, and no other output."""
     trial.at = "2.3.4"
-    talk = await trial.talk(fresh=True)
-    answer = await talk.ask("protocol_version", trial.first)
+    talk = await trial.open(fresh=True)
+    answer = await trial.ask("protocol_version", trial.first)
     trial.seconds_to_start = talk.started
     trial.hold("2.3.4", answer.raw[:1] in (b"=", b"?"), "the answer, and nothing before it")
     trial.hold("2.3.13", True, "")
-    trial.hold("5.2.1", talk.started <= 60, "an answer within 60 s")
-    trial.remark("5.2.1", f"{talk.started:.2f} s")
+    in_time = talk.started <= 60
+    trial.hold("5.2.1", in_time, "an answer within 60 s", f"{talk.started:.2f} s" if in_time else "")
     trial.at = "2.3.12"
     talk.begin()
     await talk.hear(_QUIET)
-    trial.hold("2.3.12", talk.untaken.lstrip(b"\r\n")[:1] not in (b"=", b"?"), "nothing: no command was sent")
-    trial.hold("2.3.5", talk.in_order() or talk.untaken.lstrip(b"\r\n")[:1] in (b"=", b"?"), "nothing")
+    unasked = talk.untaken.lstrip(b"\r\n")[:1] in (b"=", b"?")
+    trial.hold("2.3.12", not unasked, "nothing: no command was sent")
+    trial.hold("2.3.5", talk.in_order() or unasked, "nothing")
 
 
-async def halves(trial: CheckContext) -> None:
+async def halves(trial: Trial) -> None:
     """Half a line, a pause in which nothing may come, and the rest with half of the next."""
     if trial.remote:
         return trial.omit("a connection carries whole lines", "2.3.6")
-    talk = await trial.talk()
-    whole = await talk.ask("protocol_version")
+    talk = await trial.open()
+    whole = await trial.ask("protocol_version")
     talk.begin()
     await talk.send(b"protocol_ver")
     early = await talk.hear(0.15)
@@ -51,156 +61,150 @@ async def halves(trial: CheckContext) -> None:
     await talk.hear(0.15)
     await talk.send(b"version\n")
     two = await talk.answer()
-    both = one.raw == two.raw == whole.raw
-    trial.hold("2.3.6", both and not early, "the answer to protocol_version twice, each when its line was whole")
+    right = one.raw == two.raw == whole.raw and not early
+    trial.hold("2.3.6", right, "the answer to protocol_version twice, each when its line was whole")
     return None
 
 
-async def names(trial: CheckContext) -> None:
+async def names(trial: Trial) -> None:
     """Names, versions and the list of commands."""
-    talk = await trial.talk()
-    trial.at = "2.3.7"
-    answer = await talk.ask("list_commands")
-    listed = answer.text.split("\n") if answer.text else []
-    words = [line.strip() for line in listed]
-    tidy = answer.ok and bool(words) and all(re.fullmatch(r"\S+", word) for word in words)
-    trial.hold("2.3.7", tidy and len({*words}) == len(words), "a name a line, each once")
-    trial.hold(
-        "2.8.4",
-        len(answer.raw) <= MAX_ANSWER and len(listed) <= MAX_ANSWER_LINES,
-        "at most 1 MiB and 10,000 lines",
-    )
-    trial.at = "2.3.8"
+    await trial.open()
+
+    def tidy(answer: RawAnswer) -> bool:
+        words = [line.strip() for line in answer.text.split("\n")]
+        return answer.ok and all(re.fullmatch(r"\S+", word) for word in words) and len({*words}) == len(words)
+
+    def short(answer: RawAnswer) -> bool:
+        return len(answer.raw) <= MAX_ANSWER and answer.text.count("\n") < MAX_ANSWER_LINES
+
+    await trial.expect("2.3.7", "list_commands", tidy, "a name a line, each once")
+    await trial.expect("2.8.4", "list_commands", short, "at most 1 MiB and 10,000 lines")
     for line in ("name", "version"):
-        answer = await talk.ask(line)
-        text = answer.text.strip()
-        # A version may be empty: "versions are free to have any form", and some programs have none.
-        trial.hold("2.3.8", answer.ok and "\n" not in text and (line == "version" or bool(text)), "one line of text")
-    trial.at = "2.5.7"
+
+        def one_line(answer: RawAnswer, line: str = line) -> bool:
+            text = answer.text.strip()
+            # A version may be empty: "versions are free to have any form", and some programs have none.
+            return answer.ok and "\n" not in text and (line == "version" or bool(text))
+
+        await trial.expect("2.3.8", line, one_line, "one line of text")
     if "known_command" in trial.lacking:
         return trial.skip("known_command is unknown", "2.5.7")
     for word in sorted(trial.commands):
-        answer = await talk.ask(f"known_command {word}")
-        if not trial.hold("2.5.7", answer.ok and answer.text.strip() == "true", f"`= true`, for {word} is listed"):
+        expected = f"`= true`, for {word} is listed"
+        if not await trial.expect(
+            "2.5.7", f"known_command {word}", lambda a: a.ok and a.text.strip() == "true", expected
+        ):
             break
     return None
 
 
-async def empty(trial: CheckContext) -> None:
+async def empty(trial: Trial) -> None:
     """The form of an empty success, by a command that answers nothing."""
-    talk = await trial.talk()
+    await trial.open()
     line = next((line for line in ("clear_board", "ggp-result B+R") if line.split()[0] in trial.commands), "")
     if not line:
         return trial.omit("no command that it lists answers nothing", "2.3.11")
-    await begin(trial, talk)
-    answer = await talk.ask(line)
-    trial.hold("2.3.11", answer.raw == b"=\n\n", "`=` and two LFs")
+    await trial.begin()
+    await trial.expect("2.3.11", line, lambda answer: answer.raw == b"=\n\n", "`=` and two LFs")
     return None
 
 
-async def flood(trial: CheckContext) -> None:
+async def flood(trial: Trial) -> None:
     """More commands in one write than a pipe holds; each must be answered, in order."""
-    talk = await trial.talk()
+    await trial.open()
     count = FLOOD if not trial.remote else 50  # a service keeps a bounded queue for each peer
     lines = b"".join(b"%d known_command quit\n" % number for number in range(1, count + 1))
-    echoed = trial.ids
-    await talk.send(lines)
-    talk.sent[:] = lines[:60] + b"..."
-    for number in range(1, count + 1):
-        answer = await talk.answer()
-        if echoed and answer.id != number:
-            talk.show(answer)
-            trial.hold("2.3.9", False, f"the answer to command {number}")
-            return await trial.drop()
-    trial.hold("2.3.9", True, "")
-    return None
+    await _answered(trial, "2.3.9", lines, count, lambda answer, n: not trial.ids or answer.id == n)
 
 
-async def slow(trial: CheckContext) -> None:
+async def slow(trial: Trial) -> None:
     """Unread answers fill the pipe: the program must wait and lose none."""
     if trial.remote:
         return trial.omit("a service may drop a peer that does not read", "2.3.10")
-    talk = await trial.talk()
-    one = await talk.ask("list_commands")
+    await trial.open()
+    one = await trial.ask("list_commands")
     count = min(SLOW, max(20, 400_000 // len(one.raw)))
-    talk.begin()
-    await talk.send(b"list_commands\n" * count)
-    talk.sent[:] = b"list_commands\n" * 2 + b"..."
-    time.sleep(0.3)
-    for number in range(1, count + 1):
-        answer = await talk.answer()
-        if answer.raw != one.raw:
-            talk.show(answer)
-            trial.hold("2.3.10", False, f"answer {number} of {count} to be as the first", "half of it was read late")
-            return await trial.drop()
-        if number % 200 == 1:
-            talk.begin()
-    trial.hold("2.3.10", True, "")
+    trial.talk.begin()
+    lines = b"list_commands\n" * count
+    await _answered(trial, "2.3.10", lines, count, lambda answer, _: answer.raw == one.raw, pause=0.3)
     return None
 
 
-async def leave(trial: CheckContext) -> None:
+async def _answered(
+    trial: Trial, number: str, lines: bytes, count: int, right: Callable[[RawAnswer, int], bool], pause: float = 0.0
+) -> None:
+    """Judge that this many commands of one write are answered; the report shows the first wrong answer."""
+    talk = trial.talk
+    await talk.send(lines)
+    talk.sent[:] = lines[:60] + b"..."
+    time.sleep(pause)
+    for command in range(1, count + 1):
+        answer = await talk.answer()
+        if not right(answer, command):
+            talk.got[:] = answer.raw
+            trial.hold(number, False, f"the answer to command {command} of {count}", "read late" if pause else "")
+            return await trial.drop()
+        if command % 200 == 0:
+            sent = bytes(talk.sent)
+            talk.begin()  # the answers were right, so nobody needs them
+            talk.sent[:] = sent
+    trial.hold(number, True, "")
+    return None
+
+
+async def leave(trial: Trial) -> None:
     """Every way in which a session ends, each with a process of its own."""
-    steps = ("2.5.8", "2.5.9", "2.5.10", "2.5.11", "2.5.12", "2.5.13", "5.2.3")
-    talk = await ready(trial, "5.2.3")
-    if not trial.pid:
-        return trial.omit("another program started it, and it stays", *steps)
-    before = now()
-    await talk.ask("quit")
-    trial.hold("5.2.3", now() - before <= 3.0, "an answer within 3 s")
-    await _leaves(trial, "2.5.8", "exit status 0", "after quit")
-
-    talk = await ready(trial, "2.5.9")
-    talk.transport.close_stdin()
-    await _leaves(trial, "2.5.9", "exit status 0")
-
-    talk = await ready(trial, "2.5.10")
-    await talk.send(b"protocol_ver")
-    talk.transport.close_stdin()
-    await _leaves(trial, "2.5.10", "exit status", "after the end of input")
-
-    talk = await ready(trial, "2.5.11")
-    await talk.send(b"list_commands\n" * _UNREAD)
-    talk.transport.close()
-    await _leaves(trial, "2.5.11")
-
-    await ready(trial, "2.5.12")
-    os.kill(trial.pid, signal.SIGTERM)
-    await _leaves(trial, "2.5.12")
+    for number, end, how in _ENDS:
+        trial.at = "5.2.3" if end == "quit" else number
+        talk = await trial.open(fresh=True)
+        await trial.ask("protocol_version")
+        if not trial.pid:
+            return trial.omit("another program started it, and it stays", "2.5.13", "5.2.3", *(one[0] for one in _ENDS))
+        talk.begin()
+        match end:
+            case "quit":
+                before = now()
+                await trial.ask("quit")
+                trial.hold("5.2.3", now() - before <= 3.0, "an answer within 3 s")
+            case "end of input":
+                talk.transport.close_stdin()
+            case "end of input in mid-line":
+                await talk.send(b"protocol_ver")
+                talk.transport.close_stdin()
+            case "both ends closed":
+                await talk.send(b"list_commands\n" * _UNREAD)
+                talk.transport.close()
+            case "SIGTERM":
+                os.kill(trial.pid, signal.SIGTERM)
+        await _leaves(trial, number, how)
+        if number in ("2.5.8", "2.5.10"):
+            trial.hold("2.5.13", not _group(trial.pid), "no process left in its group", f"after {end}")
     await trial.drop()
     return None
 
 
-async def _leaves(trial: CheckContext, number: str, how: str = "", group: str = "") -> None:
-    """Judge that the program ends, in this way; `group`: and, after that, that no process of its group is left."""
+async def _leaves(trial: Trial, number: str, how: str) -> None:
+    """Judge that the program ends, in this way."""
     trial.at = number
-    talk, peer, deadline = trial.talking, trial.peer, now() + trial.patience
-    while not (ended := peer.exited(0.02)) and now() < deadline:
+    deadline = now() + trial.patience
+    while not (ended := trial.peer.exited(0.02)) and now() < deadline:
         try:
-            await talk.hear(0.02)  # a full pipe would hold it back
+            await trial.talk.hear(0.02)  # a full pipe would hold it back
         except UnexpectedEnd:
             break
-    right = ended == how if how == "exit status 0" else ended != "" and ended.startswith(how)
-    trial.hold(number, right, how if how == "exit status 0" else "that it ends", ended or "it still runs")
-    if group:
-        trial.hold("2.5.13", not _group(trial), "no process left in its group", group)
+    exact = how == "exit status 0"
+    right = ended == how if exact else ended != "" and ended.startswith(how)
+    trial.hold(number, right, how if exact else "that it ends", ended or "it still runs")
 
 
-async def growth(trial: CheckContext) -> None:
+async def growth(trial: Trial) -> None:
     """Memory and descriptors after many new games: a failure only if they grow much."""
-    talk = await trial.talk()
+    await trial.open()
     if not trial.pid:
         return trial.omit("its process is not ours to look at", "2.8.5")
-    loaded = now() + _GAMES_SECONDS / 2
-    for _ in range(20):  # what is loaded on first use is no growth
-        await begin(trial, talk)
-        if now() > loaded:
-            break
+    await _games(trial, 20, _GAMES_SECONDS / 2)  # what is loaded on first use is no growth
     before = _memory(trial.pid), _descriptors(trial.pid)
-    deadline, games = now() + _GAMES_SECONDS, 0
-    while games < GAMES and now() < deadline:
-        await begin(trial, talk)
-        games += 1
+    games = await _games(trial, GAMES, _GAMES_SECONDS)
     after = _memory(trial.pid), _descriptors(trial.pid)
     fewer = f", {games} games in {_GAMES_SECONDS:.0f} s" if games < GAMES else ""
     note = f"{before[0]:.1f} -> {after[0]:.1f} MiB, {before[1]} -> {after[1]} descriptors{fewer}"
@@ -209,18 +213,18 @@ async def growth(trial: CheckContext) -> None:
     return None
 
 
-async def ready(trial: CheckContext, number: str) -> RawChannel:
-    """A process that has loaded, with nothing asked, for the step of this number."""
-    trial.at = number
-    talk = await trial.talk(fresh=True)
-    await talk.ask("protocol_version")
-    talk.begin()
-    return talk
+async def _games(trial: Trial, count: int, seconds: float) -> int:
+    """Begin this many games, or as many as the time allows, and return how many those were."""
+    deadline, games = now() + seconds, 0
+    while games < count and now() < deadline:
+        await trial.begin()
+        games += 1
+    return games
 
 
-def _group(trial: CheckContext) -> list[int]:
-    """The processes, other than its leader, that are still in the program's group."""
-    leader, found = trial.pid, []
+def _group(leader: int) -> list[int]:
+    """Return the processes that are still in the program's group, without its leader."""
+    found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if int(folder.name) != leader and os.getpgid(int(folder.name)) == leader:
@@ -231,7 +235,7 @@ def _group(trial: CheckContext) -> list[int]:
 
 
 def _memory(pid: int) -> float:
-    """MiB that are resident."""
+    """Return the resident memory in MiB."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     except (OSError, IndexError):

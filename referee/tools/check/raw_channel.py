@@ -1,6 +1,6 @@
 """A strict byte-level conversation with the program under check.
 
-Unlike ggp.protocol.channel it can send invalid bytes.
+Unlike ggp.protocol.channel it can send invalid bytes, and keeps every byte that passed for the report.
 """
 
 import re
@@ -12,13 +12,11 @@ from ggp.protocol.errors import PeerTimeout
 from ggp.protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES, parse_reply
 from ggp.referee.match.diagnosis import PATIENCE
 
+NO_ANSWER = "no whole answer in time"
 _MOST = 16 * MAX_ANSWER  # bytes kept of one exchange; a flood ends it
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
-_SYNC_ID = 90017
+_FIRST_SYNC_ID = 90017
 _NO_IDS, _MORE = 1.0, 0.05  # seconds for an answer that nothing marks as the last, and for more after it
-NO_ANSWER = "no whole answer in time"
-
-
 T = TypeVar("T")
 
 
@@ -27,19 +25,26 @@ class UnexpectedEnd(Exception):
 
 
 class RawAnswer(NamedTuple):
-    """One answer: the text without the mark, its id, and every byte of it, junk before the mark too."""
+    """One answer. `raw` holds every byte of it, and of what came before its mark."""
 
     ok: bool
     text: str
     id: int | None
     raw: bytes
 
+    @property
+    def begins_with_mark(self) -> bool:
+        return self.raw.lstrip(b"\r\n")[:1] in (b"=", b"?")
+
 
 class RawChannel:
-    """What was sent and what came back since the last `begin` is `sent` and `got`.
+    """The conversation. `sent` and `got` are the bytes since the last `begin`.
 
-    `first` is how many seconds the first answer may take (programs load), `patience` every other. `heed` is called
-    with the answer to each single command, `on_silence` when the first takes long.
+    Args:
+        patience: Seconds for each answer.
+        first: Seconds for the first one, because programs load.
+        heed: Called with the answer to each single command after the first.
+        on_silence: Called when the first answer takes long.
     """
 
     def __init__(
@@ -50,17 +55,15 @@ class RawChannel:
         heed: Callable[[RawAnswer], None] = lambda answer: None,
         on_silence: Callable[[], None] = lambda: None,
     ) -> None:
-        self._on_silence = on_silence
-        self.transport = transport
-        self._heed = heed
-        self.patience = patience
+        self.transport, self.patience = transport, patience
         self.started = 0.0  # seconds that the first answer took
-        self.answered = False
         self.sent, self.got = bytearray(), bytearray()
         self.ended = False
-        self._first = first
+        self._first, self._heed, self._on_silence = first, heed, on_silence
+        self._answered = False
         self._taken = 0  # bytes of `got` that belong to answers already given out
         self._began = transport.now()
+        self._sync_id = _FIRST_SYNC_ID
 
     def begin(self) -> None:
         """Begin an exchange: forget all bytes but answers that were not taken."""
@@ -68,35 +71,31 @@ class RawChannel:
         del self.got[: self._taken]
         self._taken = 0
 
-    def show(self, answer: RawAnswer) -> None:
-        """Keep this one of many answers for the report."""
-        self.got[:], self._taken = answer.raw, len(answer.raw)
-
     @property
     def untaken(self) -> bytes:
         return bytes(self.got[self._taken :])
 
-    def deadline(self, seconds: float | None = None) -> float:
-        wait = self.patience if seconds is None else seconds
-        return self.transport.now() + (wait if self.answered else max(wait, self._first))
+    def in_order(self) -> bool:
+        """Return True if the stream is open and every answer was taken."""
+        return not self.ended and not self.untaken
 
     async def send(self, data: bytes) -> None:
         self.sent += data
         try:
-            await self.transport.write(data, self.deadline())
+            await self.transport.write(data, self._deadline())
         except PeerTimeout:
             raise UnexpectedEnd("it does not read what it is sent") from None
 
     async def hear(self, seconds: float) -> bytes:
-        """What it says within that time; less if its stream ends."""
+        """Return what comes within that time; less if the stream ends."""
         before = len(self.got)
         await self._until(self.transport.now() + seconds)
         return bytes(self.got[before:])
 
     async def answer(self, seconds: float | None = None) -> RawAnswer:
-        """The next whole answer. Raises UnexpectedEnd."""
-        deadline, span = self.deadline(seconds), None
-        if not self.answered and deadline > (early := self.transport.now() + PATIENCE):
+        """Return the next whole answer. Raises UnexpectedEnd."""
+        deadline, span = self._deadline(seconds), None
+        if not self._answered and deadline > (early := self.transport.now() + PATIENCE):
             span = await self._until(early, self._whole)
             if span is None and not self.ended:
                 self._on_silence()
@@ -107,68 +106,63 @@ class RawChannel:
         raw = bytes(self.got[self._taken : end])
         reply = parse_reply(bytes(self.got[mark:end]).rstrip(b"\r\n"))
         self._taken = end
-        if not self.answered:
-            self.answered, self.started = True, self.transport.now() - self._began
+        if not self._answered:
+            self._answered, self.started = True, self.transport.now() - self._began
         if len(raw) > MAX_ANSWER or raw.count(b"\n") > MAX_ANSWER_LINES:
             raise UnexpectedEnd(f"an answer of {len(raw)} bytes and {raw.count(10)} lines")
         assert reply is not None  # the pattern begins with a mark
         return RawAnswer(reply.ok, reply.text, reply.id, raw)
 
     async def ask(self, line: str, seconds: float | None = None) -> RawAnswer:
-        """One command without id and LF -> its answer, as an exchange of its own."""
+        """Send one command without an id and return its answer, as an exchange of its own."""
         self.begin()
         await self.send(line.encode() + b"\n")
-        first = not self.answered
+        first = not self._answered
         answer = await self.answer(seconds)
-        if not first:  # what stands before the first is a step of its own
+        if not first:  # what comes before the first answer is a step of its own
             self._heed(answer)
         return answer
 
     async def ask_all(self, *lines: str) -> list[RawAnswer]:
-        """Several in one write."""
+        """Send several commands in one write."""
         self.begin()
         await self.send("".join(f"{line}\n" for line in lines).encode())
         return [await self.answer() for _ in lines]
 
     async def until_synced(self) -> bytes:
-        """All bytes up to the answer of one more command, which this sends with an id.
+        """Send one more command with an id, and return all bytes before its answer.
 
-        Raises UnexpectedEnd if that answer never comes.
+        Raises:
+            UnexpectedEnd: That answer never comes.
         """
-        question = f"{_SYNC_ID} protocol_version\n".encode()
         kept = bytes(self.sent)
-        await self.send(question)
+        self._sync_id += 1  # a program may expect a new one each time
+        await self.send(f"{self._sync_id} protocol_version\n".encode())
         self.sent[:] = kept
-        mark = re.compile(rb"(?:\A|(?<=\n))[=?]%d [^\n]*\n\n" % _SYNC_ID)
-        found = await self._until(self.deadline(), lambda: mark.search(self.got))
+        mark = re.compile(rb"(?:\A|(?<=\n))[=?]%d [^\n]*\n\n" % self._sync_id)
+        found = await self._until(self._deadline(), lambda: mark.search(self.got))
         if found is None:
             raise UnexpectedEnd("its output ended" if self.ended else "it does not answer `protocol_version` after it")
-        self.answered = True
-        said = bytes(self.got[: found.start()])
-        rest = bytes(self.got[found.end() :])
+        self._answered = True
+        said, rest = bytes(self.got[: found.start()]), bytes(self.got[found.end() :])
         self.got[:], self._taken = said, len(said)
         if rest:
             raise UnexpectedEnd(f"more than was asked for: {rest[:80]!r}")
         return said
 
     async def until_right(self, expected: bytes) -> bytes:
-        """For a program without ids: all bytes until they are as expected, or no more come."""
+        """For a program without ids: return all bytes until they are as expected, or no more come."""
         await self._until(self.transport.now() + _NO_IDS, lambda: re.fullmatch(expected, self.got))
         await self.hear(_MORE)
         self._taken = len(self.got)
         return bytes(self.got)
 
-    async def until_end(self, seconds: float) -> bytes:
-        """All bytes until the stream ends or the time is over."""
-        await self._until(self.transport.now() + seconds)
-        return bytes(self.got)
-
-    def in_order(self) -> bool:
-        """Whether the stream is open and every answer was taken."""
-        return not self.ended and not self.untaken
+    def _deadline(self, seconds: float | None = None) -> float:
+        wait = self.patience if seconds is None else seconds
+        return self.transport.now() + (wait if self._answered else max(wait, self._first))
 
     def _whole(self) -> tuple[int, int] | None:
-        """The place of the mark of the next answer, and its end; bytes before the mark are junk."""
+        """Find the mark of the next answer, and its end. Bytes before the mark are junk."""
         start = self._taken
         while (end := self.got.find(b"\n", start)) >= 0:
             if self.got[start] in b"=?":
@@ -178,19 +172,16 @@ class RawChannel:
         return None
 
     async def _until(self, deadline: float, found: Callable[[], T | None] = lambda: None) -> T | None:
-        """Read until something is found, or the stream ends, or the deadline."""
+        """Read until something is found, the stream ends, or the deadline passes."""
         while (there := found()) is None and not self.ended:
             try:
-                await self._read(deadline)
+                data = await self.transport.read(deadline)
             except PeerTimeout:
                 break
+            self.ended = not data
+            self.got += data
+            if len(self.got) > _MOST:
+                raise UnexpectedEnd(f"a flood: more than {_MOST >> 20} MiB")
+            if data and self.transport.now() > deadline:
+                break
         return there
-
-    async def _read(self, deadline: float) -> None:
-        data = await self.transport.read(deadline)
-        self.ended = not data
-        self.got += data
-        if len(self.got) > _MOST:
-            raise UnexpectedEnd(f"a flood: more than {_MOST >> 20} MiB")
-        if data and self.transport.now() > deadline:
-            raise PeerTimeout("late")

@@ -12,15 +12,21 @@ from pathlib import Path
 import pytest
 import zmq
 
+from ggp.protocol.channel import Channel
 from ggp.protocol.commands import Who, commands_of, required
-from ggp.protocol.conformance import FRAMING, run_checks
+from ggp.protocol.conformance import CheckVerdict
+from ggp.protocol.connection import PeerRole
 from ggp.protocol.errors import AddressError, CommandFailed
 from ggp.protocol.responder import Later
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.pipe import Pipe
+from ggp.referee.match.process import Peer
 from ggp.referee.server.control.control import COMMANDS, CommandQueue, RunController
 from ggp.referee.server.control.handlers import Background, responders
 from ggp.referee.server.control.server import ControlServer, StandardInput
+from ggp.referee.tools.check.run import run_trial
+from ggp.referee.tools.check.trial import Trial
+from tests.support.checked_peer import exchanges
 from tests.support.cli import Client, wait_until
 from tests.support.codes import raises
 
@@ -89,7 +95,14 @@ def test_framing(idle: Idle) -> None:
     """The numbered checks for every program, on standard input."""
     inputs: list[StandardInput] = []
 
-    def connect() -> Pipe:
+    class PipePeer(Peer):
+        def __init__(self, pipe: Pipe) -> None:
+            self.channel = Channel(pipe, PeerRole.BOT)
+
+        async def stop(self, kill: bool = False) -> None:
+            self.channel.close()
+
+    def connect() -> PipePeer:
         (theirs_in, ours_out), (ours_in, theirs_out) = os.pipe(), os.pipe()
 
         def left() -> None:
@@ -97,11 +110,11 @@ def test_framing(idle: Idle) -> None:
             os.close(theirs_in)
 
         inputs.append(StandardInput(idle.make(True), left, theirs_in, theirs_out))
-        return Pipe(ours_out, ours_in)
+        return PipePeer(Pipe(ours_out, ours_in))
 
-    checks = [check for check in FRAMING if not check.script]
-    findings = run_blocking(run_checks(connect, checks, patience=PROMPT))
-    assert [finding for finding in findings if not finding.passed] == []
+    framing = [number for number in exchanges(Who.BOT) if number.startswith("2.")]
+    trial = Trial(Who.BOT, connect, patience=PROMPT, first=PROMPT)
+    assert {one.verdict for one in run_blocking(run_trial(trial, tuple(framing)))} == {CheckVerdict.PASS}
     for one in inputs:
         one.close()
 

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from ggp.protocol.commands import Who
-from ggp.protocol.conformance import BOT, CheckVerdict
+from ggp.protocol.conformance import CheckVerdict, catalogue
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.responder import Handler
-from ggp.referee.cli.check import loses_games, to_change, usable
+from ggp.referee.tools.check.report import loses_games, to_change, usable
 from tests.referee.tools.check.test_engine_checks import answers, refuses, says
 from tests.support.checked_peer import Mistake, bot_peer, failing, judged, plain_peer
 from tests.support.cli import ggp_in_process
@@ -160,7 +160,9 @@ def test_a_bot_that_never_moves_passes_the_steps_on_reading() -> None:
 
 
 def test_every_step_of_bots_has_a_failing_bot() -> None:
-    assert {check.number for check in BOT} <= set(NATIVE) | set(PLAIN) | ELSEWHERE
+    assert {check.number for check in catalogue(Who.BOT) if check.script and check.number[0] != "2"} <= set(
+        NATIVE
+    ) | set(PLAIN) | ELSEWHERE
 
 
 def test_phases_other_than_play_are_checked() -> None:

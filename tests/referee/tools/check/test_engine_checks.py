@@ -9,7 +9,7 @@ import pytest
 from ggp.engines.game import Game
 from ggp.engines.registry import Registry
 from ggp.protocol.commands import Who
-from ggp.protocol.conformance import ENGINE, CheckVerdict
+from ggp.protocol.conformance import CheckVerdict, catalogue
 from ggp.protocol.errors import CommandFailed
 from ggp.protocol.responder import Handler
 from tests.support.checked_peer import Mistake, engine_peer, failing, judged
@@ -253,7 +253,9 @@ def test_an_engine_with_one_mistake_fails_its_step(number: str) -> None:
 
 
 def test_every_step_of_engines_has_a_failing_engine() -> None:
-    assert {check.number for check in ENGINE} <= set(MISTAKES) | ELSEWHERE
+    assert {check.number for check in catalogue(Who.ENGINE) if check.script and check.number[0] != "2"} <= set(
+        MISTAKES
+    ) | ELSEWHERE
 
 
 def test_a_game_that_is_listed_must_begin() -> None:
