@@ -1,4 +1,4 @@
-"""`ggp doctor`: prints what this machine offers to this user, by which mechanism, and how to get the rest."""
+"""`ggp doctor`: print what this machine offers to this user, and how to get the rest."""
 
 import os
 import pwd
@@ -16,26 +16,26 @@ from ggp.referee.tools.doctor import Condition, conditions, packages, programs
 
 NAME = "ggp doctor"
 EPILOGUE = """\b
-Each mechanism was tried, by this user, here: a service, a container and a
-terminal differ. What is wrong begins with !, with the remedy behind it.
+Each mechanism is tried as this user, here: a service, a container and a
+terminal may differ. Lines that begin with ! name a problem and its remedy.
 
 \b
-The exit status is 0 where bots can be run at level strict and nothing is wrong;
-1 where something begins with !; 2 for an invalid command line. Missing programs
-are only listed: examples and tests want them.
+The exit status is 0 if bots can run at level strict and nothing is wrong; 1 if
+there is a line with !; 2 for an invalid command line. Missing programs are only
+listed: examples and tests use them.
 """
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(doctor, NAME, argv)
 
 
 @click.command("doctor", epilog=EPILOGUE, context_settings=HELP)
-@click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="Only what is wrong.")
+@click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print only problems.")
 def doctor(as_object: bool, quiet: bool) -> int:
-    """Say how far strangers' bots can be confined here, and what else about this machine changes how matches go."""
+    """Report how far strangers' bots can be confined here, and what else on this machine affects matches."""
     machine = this_machine()
     found = list(conditions())
     wrong = bool(machine.missing) or any(one.remedy for one in found)
@@ -94,7 +94,7 @@ def _problems(found: Sequence[Condition]) -> list[str]:
 
 
 def _as_json(machine: Machine, found: Sequence[Condition]) -> dict[str, Any]:
-    """The level that can be had, properties with mechanisms, what is missing and why, the machine, programs."""
+    """Return the level, properties with mechanisms, what is missing and why, the machine, and programs."""
     return {
         "level": "default" if machine.missing else "strict",
         "user": {"id": os.geteuid(), "name": _user()},

@@ -1,6 +1,6 @@
-"""What this machine is, as far as it changes how matches go: cores, clock, load, memory, disk, descriptors, programs.
+"""Look at what affects matches on this machine: cores, clock, load, memory, disk, descriptors, programs.
 
-Each look gives Condition values. It reads /proc and /sys, starts nothing, and changes nothing that outlives it.
+It reads /proc and /sys, starts nothing, and changes nothing permanently.
 """
 
 import os
@@ -16,7 +16,7 @@ from tempfile import gettempdir
 
 SAMPLE = 0.5  # seconds over which stolen time is counted
 GAMES = "/usr/games:/usr/local/games"  # root's PATH leaves them out
-# What examples, tests and the referee start, with the Debian packages that have it.
+# Programs that examples, tests and the referee start, with their Debian packages.
 PROGRAMS = {
     "bots and engines": {
         "gnugo": "gnugo",
@@ -51,9 +51,9 @@ _LEAST_DESCRIPTORS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One thing about the machine: `subject` and what it is, in words; `value` for programs that read it.
+    """One thing about the machine: text for people in `said`, a JSON value in `value`.
 
-    `remedy`: what to do about it, "" where nothing is wrong.
+    `remedy` says what to do about it, "" if nothing is wrong.
     """
 
     subject: str
@@ -65,7 +65,7 @@ class Condition:
 def conditions(
     proc: Path = Path("/proc"), sys: Path = Path("/sys"), wait: Callable[[float], None] = time.sleep
 ) -> Iterator[Condition]:
-    """All of them but programs. `wait` is called once, for the sample of stolen time."""
+    """Yield every condition. `wait` is called once, for the sample of stolen time."""
     before = processor_times(proc)
     yield cores(sys)
     yield pinning()
@@ -83,7 +83,7 @@ def conditions(
 
 
 def cores(sys: Path) -> Condition:
-    """How many this process may use, and how much time of them."""
+    """Return how many cores this process may use, and how much of their time."""
     here, all_of = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     share = _quota(sys)
     said = f"{here} of {all_of}" + (f", and the time of {share:g}" if share else "")
@@ -94,7 +94,7 @@ def cores(sys: Path) -> Condition:
 
 
 def _quota(sys: Path) -> float | None:
-    """How many cores' time a cgroup gives, None without a limit."""
+    """Return the cores' time that a cgroup allows, None without a limit."""
     for file in ("fs/cgroup/cpu.max", "fs/cgroup/cpu/cpu.cfs_quota_us"):
         words = _words(sys / file)
         period = words[1:] or _words(sys / "fs/cgroup/cpu/cpu.cfs_period_us")
@@ -104,7 +104,7 @@ def _quota(sys: Path) -> float | None:
 
 
 def pinning() -> Condition:
-    """Whether processes can be kept on one core, as those of a match are."""
+    """Check that processes can be kept on one core, as those of a match are."""
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(before)})
@@ -116,7 +116,7 @@ def pinning() -> Condition:
 
 
 def clock(sys: Path) -> Condition:
-    """The clock that games are timed by, and what it costs to read it."""
+    """Return the clock that times games, and what it costs to read it."""
     (name, *_) = _words(sys / "devices/system/clocksource/clocksource0/current_clocksource") or ["unknown"]
     began, times = time.perf_counter_ns(), 2000
     for _ in range(times):
@@ -129,14 +129,14 @@ def clock(sys: Path) -> Condition:
 
 
 def processor_times(proc: Path) -> tuple[int, int]:
-    """Of all cores: ticks in all, and ticks that were stolen by other virtual machines."""
+    """Return the ticks of all cores: in total, and those stolen by other virtual machines."""
     words = _words(proc / "stat")[1:9]
     ticks = [int(word) for word in words if word.isdigit()]
     return sum(ticks), ticks[7] if len(ticks) > 7 else 0
 
 
 def stolen(before: tuple[int, int], after: tuple[int, int]) -> Condition:
-    """What the host gave to others between two looks."""
+    """Return the share of time that the host gave to others between two looks."""
     passed, lost = after[0] - before[0], after[1] - before[1]
     share = lost / passed if passed > 0 else 0.0
     remedy = "the host gives this machine's time to others: play with longer clocks, or on a host of your own"
@@ -145,7 +145,7 @@ def stolen(before: tuple[int, int], after: tuple[int, int]) -> Condition:
 
 
 def pressure(proc: Path) -> Condition:
-    """How long processes waited for a core, for memory and for the disk in the last ten seconds."""
+    """Return how long processes waited for a core, memory and disk in the last ten seconds."""
     found = {name: _waited(proc / "pressure" / name) for name in ("cpu", "memory", "io")}
     known = {name: share for name, share in found.items() if share is not None}
     if not known:
@@ -165,7 +165,7 @@ def _waited(file: Path) -> float | None:
 
 
 def memory(proc: Path) -> Condition:
-    """What is free, without the limits of a cgroup."""
+    """Return the free memory, regardless of the limits of a cgroup."""
     words = _words(proc / "meminfo")
     sizes = {name.rstrip(":"): int(size) << 10 for name, size in pairwise(words) if size.isdigit()}
     free, whole = sizes.get("MemAvailable", 0), sizes.get("MemTotal", 0)
@@ -174,7 +174,7 @@ def memory(proc: Path) -> Condition:
 
 
 def disk(name: str, folder: Path) -> Condition:
-    """The room where ladders and records are written."""
+    """Return the free space of a folder."""
     try:
         found = os.statvfs(folder)
     except OSError as error:
@@ -191,7 +191,7 @@ def disk(name: str, folder: Path) -> Condition:
 
 
 def descriptors() -> Condition:
-    """How many files and connections one process may have open."""
+    """Return how many files and connections one process may have open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = [None if limit == resource.RLIM_INFINITY else limit for limit in (soft, hard)]
     said = f"{_limit(soft)}, at most {_limit(hard)}"
@@ -202,7 +202,7 @@ def descriptors() -> Condition:
 
 
 def programs() -> dict[str, list[tuple[str, str]]]:
-    """By what they are for: the programs with their places, "" for one that is not here."""
+    """Return the programs with their paths by purpose, "" for a missing one."""
     path = f"{os.environ.get('PATH', os.defpath)}:{GAMES}"
     return {
         use: [(name, shutil.which(name, path=path) or _unusual(name)) for name in names]
@@ -211,7 +211,7 @@ def programs() -> dict[str, list[tuple[str, str]]]:
 
 
 def packages(names: Sequence[str]) -> list[str]:
-    """The Debian packages that have these programs, each once."""
+    """Return the Debian packages of these programs, each once."""
     all_of = {name: package for names in PROGRAMS.values() for name, package in names.items()}
     return list(dict.fromkeys(all_of[name] for name in names))
 

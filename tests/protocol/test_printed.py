@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from ggp.protocol.errors import AddressError
 from ggp.protocol.printed import json_text, without_password, without_passwords
 from ggp.referee.cli import export, ladder_games, ladder_report, ladder_standings, show, verify
-from ggp.referee.cli import regress_report as junit
 from ggp.referee.cli.console import main as main_console
 from ggp.referee.cli.ladder_init import main as main_init
 from ggp.referee.cli.match import main as main_match
@@ -22,6 +21,7 @@ from ggp.referee.ladder.dask_pool import address_of
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.process import dialogue_sink
+from ggp.referee.tools.regress import report as junit
 
 SECRET = "hunter2"
 

@@ -1,11 +1,11 @@
-"""What bots that ask a model or an agent have kept in their records: each question with its answer, and sums of them.
+"""Read the questions and answers that bots which ask a model keep in their records, and sum them up.
 
-A bot's analysis comes from outside: whatever is not of this shape counts as no answers.
+A bot's analysis comes from outside: anything of another form is ignored.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, structs
@@ -26,9 +26,15 @@ HEADS = (
 class KeptAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """One question and its answer, as the bot wrote it.
 
-    `named`: the move that it names; `illegal`: why it cannot be played; `unreadable`: why none was read; `failed`: why
-    there is no answer. `tries`: requests that it took; `estimated`: whether the tokens are; `cut`: whether it ended at
-    the limit of tokens. `picture`: the digest of the picture that was shown.
+    Attributes:
+        picture: The digest of the picture that was shown.
+        named: The move that the answer names.
+        illegal: Why that move cannot be played.
+        unreadable: Why no move was read.
+        failed: Why there is no answer.
+        estimated: The numbers of tokens are estimates.
+        cut: The answer ended at the limit of tokens.
+        tries: Requests that it took.
     """
 
     prompt: Said = ""
@@ -50,8 +56,10 @@ class KeptAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 class KeptAnalysis(msgspec.Struct, frozen=True):
     """The part of a record that describes how a model chose one move.
 
-    `legal` says how the prompt lists the legal moves, `board` how it shows the board. `system` is the system prompt; it
-    is there for the first move of a match only.
+    Attributes:
+        legal: How the prompt lists the legal moves.
+        board: How the prompt shows the board.
+        system: The system prompt, for the first move of a match only.
     """
 
     model: Said
@@ -61,9 +69,8 @@ class KeptAnalysis(msgspec.Struct, frozen=True):
     system: Said = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedMove:
-    """All questions of one turn. `played`: the move, "" where the turn ended the match without one."""
+class AskedMove(NamedTuple):
+    """All questions of one turn. `played` is the move, "" if the turn ended the match without one."""
 
     ply: int
     seat: int
@@ -76,7 +83,7 @@ _decode = msgspec.json.Decoder(KeptAnalysis).decode
 
 
 def asked_moves(record: Record) -> Iterator[AskedMove]:
-    """The turns of a match for which a model was asked, in their order."""
+    """Yield the turns of a match for which a model was asked, in order."""
     for ply in record.plies:
         if (kept := read_kept(ply.analysis)) is not None:
             yield AskedMove(ply.ply, ply.seat, ply.colour, ply.move, kept)
@@ -87,7 +94,7 @@ def asked_moves(record: Record) -> Iterator[AskedMove]:
 
 
 def read_kept(analysis: str) -> KeptAnalysis | None:
-    """None: it is another bot's."""
+    """Return the analysis, None if it has another form."""
     if '"answers"' not in analysis:
         return None
     try:
@@ -97,7 +104,7 @@ def read_kept(analysis: str) -> KeptAnalysis | None:
 
 
 def transcript(record: Record) -> Iterator[bytes]:
-    """A line of JSON for each question of a match: who was asked what, by which model, and what came of it."""
+    """Yield a line of JSON for each question of a match: who asked which model, and what the answer was."""
     systems: dict[int, str] = {}
     for move in asked_moves(record):
         kept = move.kept
@@ -123,63 +130,49 @@ def transcript(record: Record) -> Iterator[bytes]:
             yield f"{json_text(line)}\n".encode("utf-8", "backslashreplace")
 
 
-@dataclass(slots=True)
-class _Sums:
-    games: int = 0
-    moves: int = 0
-    answers: int = 0
-    illegal: int = 0
-    unreadable: int = 0
-    failed: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    ms: int = 0
-
-
 class ModelTable:
-    """Sums by bot, model and how much is said of the legal moves."""
+    """Sums by bot, model and how the prompt lists the legal moves."""
 
     def __init__(self) -> None:
-        self._sums: dict[tuple[str, str, str], _Sums] = {}
+        self._sums: dict[tuple[str, str, str], Counter[str]] = {}
+        self._costs: defaultdict[tuple[str, str, str], float] = defaultdict(float)
 
     def add(self, record: Record) -> None:
         seen = set()
         for move in asked_moves(record):
             name = record.start.bots[move.seat - 1].name if move.seat else ""
             key = name, move.kept.model, move.kept.legal
-            sums = self._sums.setdefault(key, _Sums())
-            sums.games += key not in seen
+            sums = self._sums.setdefault(key, Counter())
+            sums["games"] += key not in seen
             seen.add(key)
-            sums.moves += 1
+            sums["moves"] += 1
             for answer in move.kept.answers:
-                _add(sums, answer)
+                if answer.failed:
+                    sums["failed"] += 1
+                    continue
+                sums["answers"] += 1
+                sums["illegal"] += bool(answer.illegal)
+                sums["unreadable"] += bool(answer.unreadable)
+                sums["tokens_in"] += answer.tokens_in
+                sums["tokens_out"] += answer.tokens_out
+                sums["ms"] += answer.ms
+                self._costs[key] += answer.cost
 
     def sheet(self) -> TextTable:
-        """`rate`: of answers that were illegal or could not be read; tokens and cost are those of a game, seconds those
-        of an answer."""
+        """Return the table.
+
+        `rate` is the share of answers that were illegal or could not be read. Tokens and cost are per game, seconds
+        per answer.
+        """
         sheet = TextTable(HEADS, frozenset({"bot", "model", "legal"}))
-        for (name, model, legal), sums in sorted(self._sums.items()):
-            read = max(1, sums.answers)
-            games = max(1, sums.games)
+        for key, sums in sorted(self._sums.items()):
+            answers, games = max(1, sums["answers"]), max(1, sums["games"])
             sheet.add(
-                *(name, model, legal, sums.games, sums.moves, sums.answers, sums.illegal, sums.unreadable),
-                f"{100 * (sums.illegal + sums.unreadable) / read:.1f}%",
-                sums.failed,
-                *(f"{sums.tokens_in / games:.0f}", f"{sums.tokens_out / games:.0f}"),
-                *(f"{sums.cost / games:.4g}", f"{sums.ms / 1000 / read:.2f}"),
+                *key,
+                *(sums[name] for name in ("games", "moves", "answers", "illegal", "unreadable")),
+                f"{100 * (sums['illegal'] + sums['unreadable']) / answers:.1f}%",
+                sums["failed"],
+                *(f"{sums[name] / games:.0f}" for name in ("tokens_in", "tokens_out")),
+                *(f"{self._costs[key] / games:.4g}", f"{sums['ms'] / 1000 / answers:.2f}"),
             )
         return sheet
-
-
-def _add(sums: _Sums, answer: KeptAnswer) -> None:
-    if answer.failed:
-        sums.failed += 1
-        return
-    sums.answers += 1
-    sums.illegal += bool(answer.illegal)
-    sums.unreadable += bool(answer.unreadable)
-    sums.tokens_in += answer.tokens_in
-    sums.tokens_out += answer.tokens_out
-    sums.cost += answer.cost
-    sums.ms += answer.ms

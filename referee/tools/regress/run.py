@@ -1,4 +1,4 @@
-"""Runs one transcript against one fresh program: every command and what came of it. It reads and writes no file."""
+"""Run regression transcripts, several at a time, each against a fresh program."""
 
 import itertools
 import os
@@ -28,8 +28,7 @@ from ggp.referee.match.process import NO_SANDBOX, Peer, Process, Remote
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.terminal import progress_bar
 
-# -- The transcripts that `ggp regress` is given: files, folders, and suites named by `@FILE`; they are r
-
+# -- The transcripts: files, folders, and suites named by `@FILE`.
 
 MAX_FILES = 10_000
 
@@ -41,7 +40,7 @@ class SuiteError(Problem):
 
 
 class TestFile:
-    """One file: `path` as it was named, its text as it is on disk, and what was read of it."""
+    """A transcript: `path` as it was named, its text as it is on disk, and its steps."""
 
     def __init__(self, path: Path) -> None:
         """Raises SuiteError."""
@@ -58,9 +57,10 @@ class TestFile:
 
 
 def read_suite(words: tuple[str, ...]) -> list[TestFile]:
-    """The transcripts of the words: a file, a folder (every *.tst in it), or `@FILE` that names such, one a line.
+    """Read the transcripts that the words name: a file, a folder (every *.tst in it), or `@FILE`, a list of those.
 
-    Raises SuiteError for the first that cannot be read.
+    Raises:
+        SuiteError: One cannot be read.
     """
     paths: list[Path] = []
     _collect(list(words), paths, ())
@@ -102,15 +102,17 @@ def _unreadable(path: Path, error: OSError | ValueError) -> str:
     return f"{without_password(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
-_START = 60.0  # seconds until a fresh program must have said its first word
-_GLANCE = 0.2  # seconds between two looks whether everything is to stop
+# -- One transcript.
+
+_START = 60.0  # seconds for the first answer of a fresh program
+_GLANCE = 0.2  # seconds between two looks at the stop event
 _UNASKED = "not asked: "
 _STDERR = 2000  # characters of its tail that a report shows
 
 
 @dataclass(frozen=True, slots=True)
 class RegressLimits:
-    """Seconds that one command, and a whole file, may take; MiB of address space, 0 for no limit."""
+    """Seconds for one command and for a whole file; MiB of address space, 0 for no limit."""
 
     command: float = 60.0
     file: float = 3600.0
@@ -119,7 +121,7 @@ class RegressLimits:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What came of one command. `reply` is None if there was none; `why` then says what happened instead."""
+    """The result of one command. Without a `reply`, `why` says what happened instead."""
 
     step: Step
     verdict: RegressionVerdict
@@ -133,20 +135,23 @@ class CommandOutcome:
 
     @property
     def unasked(self) -> bool:
-        """Whether an earlier command ended the file before this one."""
+        """Return True if an earlier command ended the file before this one."""
         return self.reply is None and self.why.startswith(_UNASKED)
 
     @property
     def got(self) -> str:
-        """The answer in words; a refusal begins with `? `."""
+        """Return the answer as text; a refusal begins with `? `."""
         if self.reply is None:
             return self.why
         return self.reply.text if self.reply.ok else f"? {self.reply.text}"
 
 
+Seen = Callable[[CommandOutcome], None]
+
+
 @dataclass(slots=True)
 class FileReport:
-    """How a transcript went. `trouble`: what ended it early, in a line; then `stderr` and `exit` are set, too."""
+    """The results of a transcript. `trouble` says what ended it early; then `stderr` and `exit` are set, too."""
 
     path: Path
     outcomes: list[CommandOutcome] = field(default_factory=list)
@@ -163,7 +168,7 @@ class FileReport:
 
     @property
     def tests(self) -> int:
-        """How many have a verdict; those with a `&` have none."""
+        """Count the tests that have a verdict; those with a `&` have none."""
         return sum(outcome.step.is_test and outcome.verdict is not RegressionVerdict.NONE for outcome in self.outcomes)
 
     @property
@@ -182,13 +187,20 @@ def run_file(
     *,
     stop: threading.Event | None = None,
     sink: Sink | None = None,
-    seen: Callable[[CommandOutcome], None] = lambda outcome: None,
+    seen: Seen = lambda outcome: None,
 ) -> FileReport:
-    """Say the transcript to a fresh program that runs in the file's folder; `stop` ends it early.
+    """Send the transcript to a fresh program that runs in the file's folder. Never raises for what the program does.
 
-    Never raises for what the program does.
+    Args:
+        stop: Ends the file early when it is set.
+        seen: Called with each outcome.
     """
     report = FileReport(transcript.path)
+
+    def keep(outcome: CommandOutcome) -> None:
+        report.outcomes.append(outcome)
+        seen(outcome)
+
     budgets = Timeouts(start=limits.command, command=limits.command)
     began = time.monotonic()
     try:
@@ -198,7 +210,7 @@ def run_file(
     else:
         dialogue = _Dialogue(peer.channel, limits, stop or threading.Event())
         try:
-            run_blocking(dialogue.run(transcript, report, seen))
+            run_blocking(dialogue.run(transcript, report, keep))
             report.cpu = _cpu_seconds(peer)
             if report.trouble:
                 report.exit = peer.exited(0.5)
@@ -208,32 +220,32 @@ def run_file(
     for step in transcript.script.steps[len(report.outcomes) :]:
         why = _UNASKED + report.trouble
         verdict = judge(step, None) if step.is_test else RegressionVerdict.NONE
-        report.outcomes.append(_seen(CommandOutcome(step, verdict, None, why=why), seen))
+        keep(CommandOutcome(step, verdict, None, why=why))
     report.seconds = time.monotonic() - began
     return report
 
 
 class _Dialogue:
-    """One conversation, to its end or to what ends it."""
+    """The conversation about one transcript."""
 
     def __init__(self, channel: Channel, limits: RegressLimits, stop: threading.Event) -> None:
         self._channel, self._limits, self._stop = channel, limits, stop
         self._end = channel.now() + limits.file
         self._patience = limits.command  # seconds for what is asked now
 
-    async def run(self, transcript: TestFile, report: FileReport, seen: Callable[[CommandOutcome], None]) -> None:
+    async def run(self, transcript: TestFile, report: FileReport, keep: Seen) -> None:
         last: Step | None = None
         try:
             await self._meet(report)
             for last in transcript.script.steps:
-                report.outcomes.append(_seen(await self._ask(last), seen))
+                keep(await self._ask(last))
         except PEER_FAULTS as error:
             report.trouble = self._in_words(error)
         if report.trouble and last is not None:
-            report.outcomes.append(_seen(CommandOutcome(last, judge(last, None), None, why=report.trouble), seen))
+            keep(CommandOutcome(last, judge(last, None), None, why=report.trouble))
 
     async def _meet(self, report: FileReport) -> None:
-        """Its first answer, which shows whether it echoes ids, and who it is."""
+        """Ask who it is. The first answer shows whether it echoes ids."""
         channel = self._channel
         self._patience = max(_START, self._limits.command)
         patience = min(self._end, channel.now() + self._patience)
@@ -282,11 +294,6 @@ class _Dialogue:
         return f"no answer within {self._patience:g} s"
 
 
-def _seen(outcome: CommandOutcome, seen: Callable[[CommandOutcome], None]) -> CommandOutcome:
-    seen(outcome)
-    return outcome
-
-
 def _launch(start: BotSpec, budgets: Timeouts, limits: RegressLimits, folder: Path, sink: Sink | None) -> Peer:
     if start.url:
         return Remote(start.url, PeerRole.BOT, budgets, sink=sink)
@@ -295,7 +302,7 @@ def _launch(start: BotSpec, budgets: Timeouts, limits: RegressLimits, folder: Pa
 
 
 def _cpu_seconds(peer: Peer) -> float:
-    """Of the process and of the children that it has reaped; 0 for one that we did not start."""
+    """Return the processor time of the process and the children that it has reaped; 0 if we did not start it."""
     if not isinstance(peer, Process):
         return 0.0
     try:
@@ -305,18 +312,20 @@ def _cpu_seconds(peer: Peer) -> float:
         return 0.0
 
 
-# -- Runs many transcripts, several at a time, with a bar that says how far; how one is run is in running
-
-
-Seen = Callable[[CommandOutcome], None]
+# -- Many transcripts, several at a time.
 
 
 def run_all(
     transcripts: list[TestFile], start: BotSpec, limits: RegressLimits, jobs: int, logs: Path | None, *, shown: bool
 ) -> list[FileReport]:
-    """The reports, in the order of the transcripts. `logs` is a folder for the dialogues.
+    """Return the reports, in the order of the transcripts.
 
-    Raises KeyboardInterrupt when everything that was started has ended. Raises SuiteError if a log cannot be written.
+    Args:
+        logs: A folder for the dialogues.
+
+    Raises:
+        KeyboardInterrupt: Everything that was started has ended.
+        SuiteError: A log cannot be written.
     """
     adopt_orphans()
     stop = threading.Event()
@@ -341,7 +350,7 @@ def run_all(
 
 
 def file_names(paths: Iterator[Path]) -> list[str]:
-    """A name for each, of letters that every file system bears, all different."""
+    """Return a name for each that every file system accepts, all different."""
     names: list[str] = []
     for path in paths:
         stem = name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)[:80] or "test"
@@ -363,7 +372,7 @@ def _run_one(
 
 
 def _await(futures: list[Future[FileReport]]) -> None:
-    """Until all are done or one cannot go on; in short waits, so that Ctrl-C is heard."""
+    """Wait until all are done or one fails; in short waits, so that Ctrl-C is noticed."""
     left = set(futures)
     while left:
         done, left = wait(left, timeout=0.5, return_when=FIRST_COMPLETED)

@@ -1,14 +1,9 @@
-"""Reads what a tap recorded: its sessions, each as pairs of a command and its answer. It prints nothing.
-
-ggp.protocol.transports.recording writes the files.
-"""
+"""Read what a tap recorded: sessions of commands and answers. ggp.protocol.transports.recording writes the files."""
 
 import json
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from ggp.protocol.errors import Problem
@@ -22,20 +17,15 @@ MAX_LINES = 10_000_000
 MAX_FILE = 256 * 1024 * 1024  # bytes
 
 
-def default_path() -> Path:
-    """A new name in the current folder."""
-    return Path(f"tap-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}.log")
-
-
 class BadRecording(Problem):
-    """The file is no recording; str() says where."""
+    """The file is not a recording; str() says where."""
 
     code = "bad-recording"
 
 
 @dataclass(frozen=True, slots=True)
 class CommandPair:
-    """A command as it was sent, and its answer; None if none came. `sent` in seconds of the session's clock."""
+    """A command as it was sent, and its answer, None if none came. `sent` is in seconds of the session's clock."""
 
     command: str
     sent: float
@@ -50,7 +40,7 @@ class CommandPair:
 
 @dataclass(slots=True)
 class RecordedSession:
-    """One run of a program. `wall`: when it began; `notes`: remarks, with seconds; `stray`: lines of no answer."""
+    """One run of a program: when it began (`wall`), remarks with seconds (`notes`), lines of no answer (`stray`)."""
 
     wall: str = ""
     command: list[str] = field(default_factory=list)
@@ -65,7 +55,7 @@ def read_sessions(path: Path) -> list[RecordedSession]:
     """Read a record of `ggp tap`. A last line that was cut off, as by a kill, is left out.
 
     Raises:
-        BadRecording: It is no such record.
+        BadRecording: The file is not such a record.
         OSError: It cannot be read, is no regular file or is larger than MAX_FILE.
     """
     lines = read_input(path, MAX_FILE).decode("utf-8-sig", "replace").split("\n")[:MAX_LINES]
@@ -96,13 +86,13 @@ def _session(path: Path, lines: list[str], first: int, end: int) -> RecordedSess
 
 
 def _note(line: str, began: float) -> str:
-    """Its time, too, from the session's beginning."""
+    """Return a remark with its time since the session began."""
     seconds, _, text = line.removeprefix("# ").partition(" ")
     return f"{float(seconds) - began:.6f}  {text}"
 
 
 class _Talk:
-    """Bytes both ways become pairs: the k-th answer is the k-th command's."""
+    """Turns the bytes of both directions into pairs: the k-th answer belongs to the k-th command."""
 
     def __init__(self, session: RecordedSession) -> None:
         self._session = session
@@ -125,7 +115,7 @@ class _Talk:
                 self._line(line.rstrip(b"\r"), seconds)
 
     def end(self) -> None:
-        """What is still open at the session's end."""
+        """Keep what is still open when the session ends."""
         if self._heard or self._answer:
             self._line(self._heard, self._session.began)
             self._finish(self._session.began)
@@ -154,7 +144,7 @@ class _Talk:
 
 
 def answered(sessions: Iterable[RecordedSession]) -> Iterator[tuple[str, Reply]]:
-    """The dialogue of all sessions, as ggp.protocol.regression writes it."""
+    """Yield the answered commands of all sessions, for ggp.protocol.regression.write."""
     for session in sessions:
         for pair in session.pairs:
             if pair.reply is not None:

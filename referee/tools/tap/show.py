@@ -1,4 +1,4 @@
-"""Prints what a tap recorded: every command with its answer and time, the slowest, and a row a command name."""
+"""Print what a tap recorded: each command with its answer and time, the slowest, and a table by command name."""
 
 import shlex
 from statistics import median
@@ -15,14 +15,14 @@ _SHOWN = 2000  # characters of an answer
 
 
 def show(sessions: list[RecordedSession]) -> None:
-    """On stdout."""
+    """Print the sessions on stdout."""
     console = rich_console(soft_wrap=True)
     for session in sessions:
         _show_session(console, session)
 
 
 def statistics(pairs: list[CommandPair]) -> list[dict[str, object]]:
-    """A row a command name, the one that took longest in all first; times in microseconds."""
+    """Return a row per command name, the one that took longest in total first; times in microseconds."""
     names: dict[str, list[CommandPair]] = {}
     for pair in pairs:
         names.setdefault(pair.name, []).append(pair)
@@ -31,7 +31,7 @@ def statistics(pairs: list[CommandPair]) -> list[dict[str, object]]:
 
 
 def facts(sessions: list[RecordedSession]) -> list[dict[str, object]]:
-    """As JSON values, for --json."""
+    """Return JSON values."""
     return [
         {
             "wall": session.wall,

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -147,14 +147,6 @@ def test_no_page_of_a_seat_is_wider_than_the_window(page: Page, url: str) -> Non
     page.wait_for_function("state !== null")
     page.evaluate(FILL, LONG)
     check(page, "a seat")
-
-
-def test_no_page_of_regression_tests_is_wider_than_the_window(page: Page) -> None:
-    values: dict[str, Any] = {"command": LONG, "programs": LONG}
-    page.set_content(
-        render("regress.html", heads=[("file", "w"), (LONG, "")], rows=[(LONG, "", [(LONG, True)])], **values)
-    )
-    check(page, "the page of all files")
 
 
 @pytest.mark.parametrize("markdown", [True, False])
