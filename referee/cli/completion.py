@@ -1,4 +1,4 @@
-"""`ggp completion bash|zsh|fish`, and what the script that it prints asks for at every Tab; click knows the shells.
+"""`ggp completion bash|zsh|fish`: print a completion script, and answer what it asks at every Tab.
 
 Only the command that is being typed is imported.
 """
@@ -20,10 +20,10 @@ from ggp.referee.match.bot_spec import BUILT_IN
 
 SHELLS = {
     "bash": 'eval "$(ggp completion bash)"   in ~/.bashrc',
-    "zsh": 'eval "$(ggp completion zsh)"   in ~/.zshrc, behind compinit',
+    "zsh": 'eval "$(ggp completion zsh)"   in ~/.zshrc, after compinit',
     "fish": "ggp completion fish | source   in ~/.config/fish/config.fish",
 }
-# bash and zsh put a blank behind `size=` without these changes to click's scripts; fish does not.
+# Without these changes to click's scripts, bash and zsh put a blank after `size=`; fish does not.
 _NO_BLANK = {
     "bash": (
         "    return 0\n",
@@ -41,12 +41,12 @@ _FILE_WORDS = ("FILE", "PLACE", "RECORD", "LADDER", "LOBBY", "COMMAND", "BOT", "
 
 
 def main(argv: list[str]) -> int:
-    """The exit status. Answers the shell's completion script where the environment has its question."""
+    """Print a script, or answer the question that the script put into the environment; return the exit status."""
     return answer(os.environ[COMPLETE]) if COMPLETE in os.environ and not argv else print_script(argv)
 
 
 def print_script(words: Sequence[str]) -> int:
-    """The exit status. The script is for the shell that is named."""
+    """Print the script for the shell that is named; return the exit status."""
     if list(words) in (["-h"], ["--help"]):
         rows = (f"  {shell:6}{line}" for shell, line in SHELLS.items())
         print("Usage: ggp completion SHELL", "", "Prints a script that completes the words of ggp:", *rows, sep="\n")
@@ -61,12 +61,12 @@ def print_script(words: Sequence[str]) -> int:
 
 
 def answer(instruction: str) -> int:
-    """Print the completions that the shell's script asks for by its environment; the exit status."""
+    """Print the completions that the shell's script asks for; return the exit status."""
     return shell_complete(_Ggp(), {}, "ggp", COMPLETE, instruction)
 
 
 class _Lazy(click.Group):
-    """A group that knows a line about each of its commands, and imports the one that is completed."""
+    """A group that knows a line about each command, and imports only the one that is completed."""
 
     def __init__(self, name: str, lines: dict[str, str], load: Callable[[str], click.Command | None]) -> None:
         super().__init__(name, context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,7 +79,7 @@ class _Lazy(click.Group):
         return self._load(cmd_name) if cmd_name in self._lines else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Names with their lines: click's own would import every command."""
+        """Return names with their lines. Click's own version would import every command."""
         names = [CompletionItem(name, help=line) for name, line in self._lines.items() if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -93,7 +93,7 @@ class _Ggp(_Lazy):
 
 
 def _command(name: str) -> click.Command | None:
-    """A command of ggp as click sees it. What a module of other distributions raises at its import is not hidden."""
+    """Return a command of ggp for click. An error at the import of another distribution's module is not hidden."""
     if name == "help":
         return _Words("help", lambda before, typed: list(commands()) if not before else [])
     if name == "completion":
@@ -121,7 +121,7 @@ def _of_module(module: ModuleType, name: str) -> click.Command | None:
 
 
 class _Words(click.Command):
-    """A command without click: `complete(words before, beginning)` says which words may stand there."""
+    """A command without click: `complete(words before, beginning)` returns the possible words."""
 
     def __init__(self, name: str, complete: Callable[[Sequence[str], str], Sequence[str]]) -> None:
         words = click.Argument(["words"], nargs=-1, type=_Kind(lambda ctx, typed: self.shell_complete(ctx, typed)))
@@ -133,7 +133,7 @@ class _Words(click.Command):
 
 
 class _Kind(StringParamType):
-    """Text that is completed by a function of the context and the beginning."""
+    """A text that is completed by a function of the context and the beginning."""
 
     def __init__(self, complete: Callable[[click.Context, str], list[CompletionItem]]) -> None:
         self._complete = complete
@@ -143,7 +143,7 @@ class _Kind(StringParamType):
 
 
 def _with_kinds(command: click.Command) -> click.Command:
-    """Say of each text on its command line whether it is a game, a bot or a file; click knows choices and paths."""
+    """Set for each text of its command line how to complete it; click knows choices and paths."""
     if isinstance(command, click.Group):
         for each in command.commands.values():
             _with_kinds(each)

@@ -1,4 +1,4 @@
-"""`ggp export FILE…`: prints records as JSON lines, as GTP scripts, as regression tests, as SGF."""
+"""`ggp export FILE…`: print records as JSON lines, GTP scripts, regression tests or SGF."""
 
 import json
 from collections.abc import Iterable
@@ -21,23 +21,23 @@ from ggp.referee.tools.archive.places import open_matches
 
 OPENSPIEL = BotSpec("engine", "ggp engine openspiel", (*ENGINE, "openspiel"))
 EPILOGUE = """\b
-FILE is a record (- is standard input) or a ladder: its file, store or URL. It may be
-a place: FILE#MATCH is one match, FILE#MATCH@PLY (or FILE@PLY) a match up to that ply.
+FILE is a record (- is standard input) or a ladder: its file, store or URL. FILE#MATCH
+is one match, FILE#MATCH@PLY (or FILE@PLY) a match up to that ply.
 
 \b
 jsonl  the records themselves, whose chain ggp verify checks
 gtp    a script that any engine of the game can run (go: any Go program)
-tst    the same with the answer that each ply should get, a GTP regression test
+tst    the same with the expected answer to each ply, a GTP regression test
 sgf    SGF FF[4], which ggp import reads back
 
 \b
-The columns of --table: rate is that of answers that were illegal or could not be read,
-tokens and cost are those of a game, s the seconds of an answer.
+In --table, rate is the share of answers that were illegal or could not be read; tokens
+and cost are per game, s is seconds per answer.
 """
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(export_files, "ggp export", argv)
 
 
@@ -45,10 +45,10 @@ def main(argv: list[str]) -> int:
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
 @click.option("--match", "key", metavar="NAME", help="Only the match of this name.")
-@click.option("--transcript", is_flag=True, help="Instead: what models were asked and answered, as JSON lines.")
-@click.option("--table", is_flag=True, help="Instead: of each model the illegal answers, tokens and cost.")
-@click.option("--openspiel", is_flag=True, help="Instead: the last position for OpenSpiel; of FILE@N, that of ply N.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
+@click.option("--transcript", is_flag=True, help="Print what models were asked and answered instead, as JSON lines.")
+@click.option("--table", is_flag=True, help="Print a table of illegal answers, tokens and cost per model instead.")
+@click.option("--openspiel", is_flag=True, help="Print the last position (FILE@N: after ply N) for OpenSpiel instead.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when everything is written.")
 def export_files(
     files: tuple[str, ...],
     form: str,
@@ -58,12 +58,12 @@ def export_files(
     openspiel: bool,
     output: str | None,
 ) -> int:
-    """Print the matches of FILEs as JSON lines, as GTP scripts that an engine of the game can run, or as SGF."""
+    """Print the matches of FILEs as JSON lines, GTP scripts, regression tests or SGF."""
     if transcript + table + openspiel > 1:
         raise click.UsageError("--transcript, --table and --openspiel are different outputs: choose one")
     if (transcript or table or openspiel) and form != "jsonl":
         others = "--transcript, --table and --openspiel"
-        raise click.UsageError(f"--format {form} is of whole matches: leave it out with {others}")
+        raise click.UsageError(f"--format {form} applies to whole matches: leave it out with {others}")
     damaged: list[str] = []
     with opened(output) as out:
         if transcript or table:
@@ -95,7 +95,7 @@ def _export_answers(files: Iterable[str], key: str | None, table: bool, out: Bin
 
 
 async def openspiel_state(record: Record) -> bytes:
-    """The position at the end of the record as OpenSpiel writes it, asked from its engine. Raises ClickException."""
+    """Return the last position of a record in the form of OpenSpiel, from its engine. Raises ClickException."""
     try:
         engine = await start_engine(OPENSPIEL)
         try:

@@ -1,4 +1,4 @@
-"""`ggp import FILE…`: turns games of SGF files and GTP scripts into records."""
+"""`ggp import FILE…`: turn games of SGF files and GTP scripts into records."""
 
 import re
 from importlib.metadata import version
@@ -17,35 +17,37 @@ from ggp.referee.tools.archive.game_files import CannotImport, ImportedGame, gam
 from ggp.referee.tools.archive.import_ import ImportRules, to_record
 
 EPILOGUE = """\b
-FILE is SGF of any program (FF[1] to FF[4], collections, any encoding; the main line is
-taken), a script of GTP commands, or - for standard input.
+FILE is SGF of any program (FF[1] to FF[4], collections, any encoding; the main line
+counts), a script of GTP commands, or - for standard input.
 
 \b
-The exit status is 0; 1 if a game could not be imported, or not whole; 2 for a command
-line or a file that is invalid. The other games are written in every case.
+The exit status is 0; 1 if a game could not be imported, or only in part; 2 for an
+invalid command line or file. The other games are written in every case.
 """
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(import_files, "ggp import", argv)
 
 
 @click.command("import", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.  [default: stdout]"
+    "-o", "--output", metavar="FILE", help="Write to FILE, which appears when everything is written.  [default: stdout]"
 )
-@click.option("--engine", metavar="COMMAND|URL", help="Who knows the games: a command line, or tcp://host:port.")
-@click.option("--fill", is_flag=True, help="Where a side moves twice in a row, let the other side pass in between.")
-@click.option("--lenient", is_flag=True, help="Of a game with a move that cannot be, keep the plies before it.")
-@click.option("--quiet", is_flag=True, help="Say nothing of games that were imported.")
+@click.option(
+    "--engine", metavar="COMMAND|URL", help="Engine that knows the games: a command line, or tcp://host:port."
+)
+@click.option("--fill", is_flag=True, help="If a side moves twice in a row, let the other side pass in between.")
+@click.option("--lenient", is_flag=True, help="Keep the plies before an invalid move.")
+@click.option("--quiet", is_flag=True, help="Do not report games that were imported.")
 def import_files(
     files: tuple[str, ...], output: str | None, engine: str | None, fill: bool, lenient: bool, quiet: bool
 ) -> int:
     """Turn games of SGF files or GTP scripts into records, for ggp verify, ggp show, ggp export and ggp console.
 
-    Every move is played on the engine; one that is illegal is named with its number.
+    Every move is played on the engine; an illegal one is reported with its number.
     """
     rules = ImportRules(fill, lenient, f"ggp import {version('general-game-protocol')}")
     return run_blocking(_import_all(files, output, engine, rules, quiet))
@@ -89,7 +91,7 @@ async def _import_all(
 
 
 def _key(found: ImportedGame, file: str, number: int, taken: set[str]) -> str:
-    """A unique key for the match: the one of `ggp export`, else FILE-NUMBER."""
+    """Return a unique key for the match: the one that `ggp export` wrote, else FILE-NUMBER."""
     name = found.key if found.key and len(found.key) < 200 else f"{Path(file).stem.strip('-') or 'game'}-{number}"
     name = re.sub(r"[^\w.-]+", "-", name)[:200]
     key, more = name, 1

@@ -1,6 +1,6 @@
-"""`ggp new-bot DIR` and `ggp new-engine DIR`: a folder with an example that plays, a ladder, a Makefile and AGENTS.md.
+"""`ggp new-bot DIR` and `ggp new-engine DIR`: make a folder with an example that plays, a ladder and a Makefile.
 
-The examples are the files of bots/examples and engines/examples, under the names that they have in the folder.
+The examples are the files of bots/examples and engines/examples, renamed.
 """
 
 import re
@@ -26,24 +26,26 @@ from ggp.referee.match.bot_spec import read_game
 class Language(NamedTuple):
     """How to build and run an example.
 
-    `tools` maps programs to their Debian packages. `kept` is the file that is the whole program: a copy of it is a
-    version of the bot. It is also the last word of `run`.
+    Attributes:
+        example: Its name in the folder of examples; `source` is its name in the new folder.
+        tools: The programs that it needs, with their Debian packages.
     """
 
     title: str
-    example: str  # in the folder of examples
-    source: str  # what it is called here
+    example: str
+    source: str
     run: str
     tools: Mapping[str, str]
     build: str = ""
 
     @property
     def kept(self) -> str:
+        """The file that is the whole program, and so a version of the bot."""
         return self.run.split()[-1].removeprefix("./")
 
     @property
     def run_kept(self) -> str:
-        """The command line of the version in the folder `kept`."""
+        """The command line of the version that was copied to the folder `kept`."""
         return " ".join([*self.run.split()[:-1], f"kept/{self.kept}"])
 
 
@@ -86,25 +88,25 @@ _templates = Environment(
 
 
 def run_new_bot(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(new_bot, "ggp new-bot", argv)
 
 
 def run_new_engine(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(new_engine, "ggp new-engine", argv)
 
 
 @click.command("new-bot", context_settings=HELP)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
-    "--language", default="py", show_default=True, type=click.Choice(list(BOTS)), help="What it is written in."
+    "--language", default="py", show_default=True, type=click.Choice(list(BOTS)), help="Programming language."
 )
-@click.option("--game", default=GAME, show_default=True, help="GAME[,name=value…] of the ladder.")
+@click.option("--game", default=GAME, show_default=True, help="Game of the ladder: GAME[,name=value…].")
 def new_bot(folder: Path, language: str, game: str) -> int:
     """Make the folder DIR with a bot that plays, a ladder, and a Makefile that checks, plays and tests changes.
 
-    The bot plays any legal move; its name is that of the folder. AGENTS.md says what a coding agent needs to know.
+    The bot plays any legal move; it has the name of the folder. AGENTS.md says what a coding agent needs to know.
     """
     name, chosen = _name_of(folder), BOTS[language]
     if name in TAKEN:
@@ -130,7 +132,7 @@ def new_bot(folder: Path, language: str, game: str) -> int:
 @click.command("new-engine", context_settings=HELP)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
-    "--language", default="py", show_default=True, type=click.Choice(list(ENGINES)), help="What it is written in."
+    "--language", default="py", show_default=True, type=click.Choice(list(ENGINES)), help="Programming language."
 )
 def new_engine(folder: Path, language: str) -> int:
     """Make the folder DIR with the engine of a small game, a ladder, and a Makefile that checks and plays.
@@ -188,7 +190,7 @@ def _check_game(game: str) -> None:
 
 
 def _example(package: str, name: str, more: Mapping[str, str]) -> str:
-    """The text of an example, with the names that things have in the folder."""
+    """Return the text of an example, with the names that things have in the new folder."""
     text = (files(package) / "examples" / name).read_text(encoding="utf-8")
     changes = {
         **{f"{each}/examples/": "" for each in ("bots", "engines")},
@@ -209,7 +211,7 @@ def _filled(template: str, words: Mapping[str, object]) -> str:
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> None:
-    """Raises UsageError."""
+    """Write the files of the folder. Raises UsageError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

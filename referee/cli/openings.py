@@ -1,4 +1,4 @@
-"""`ggp openings make GAME`: writes a book of balanced openings, for `ggp match --openings`."""
+"""`ggp openings make GAME`: write a book of balanced openings, for `ggp match --openings`."""
 
 import contextlib
 import os
@@ -27,19 +27,19 @@ from ggp.referee.terminal import duration, escape_unprintable, progress_bar
 NAME = "ggp openings"
 EVERY = 60.0  # seconds between lines where there is no terminal
 EPILOGUE = """\b
-An opening is balanced if the chances of both sides, as the bot sees them, differ
-by at most --within percentage points. Equal positions are kept once, by the
-engine's ggp-hash: if that is equal for mirrored positions, also these.
+An opening is balanced if the bot's estimates of both sides' chances differ by at
+most --within percentage points. Positions with the same ggp-hash are kept once;
+an engine may give mirrored positions the same hash.
 
 \b
 A line of the book is an opening: its moves, then # and black's chance.
-The exit status is 0; 1 if fewer than --count were found, which are written all
-the same; 2 for an invalid command line, or a bot or engine that cannot do it.
+The exit status is 0; 1 if fewer than --count were found (they are written); 2 for
+an invalid command line, or a bot or engine that cannot do it.
 """
 
 
 def main(argv: list[str]) -> int:
-    """`ggp openings COMMAND …`; the exit status."""
+    """Run `ggp openings COMMAND …` and return its exit status."""
     if not argv:
         run_command(openings, NAME, ["--help"])
         return BAD_USAGE
@@ -53,18 +53,26 @@ def openings() -> None:
 
 @openings.command("make", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("game", metavar="GAME[,name=value…]")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The book.  [default: stdout]")
-@click.option("--bot", default="mcts:playouts=400", show_default=True, help="Who judges a position.")
-@click.option("--plies", type=click.IntRange(1, 1000), default=4, show_default=True, help="Of an opening.")
-@click.option("--count", type=click.IntRange(1, 10**6), default=100, show_default=True, help="Openings of the book.")
-@click.option("--within", type=NumberRange(0, 100), default=10.0, show_default=True, help="Percentage points, at most.")
-@click.option("--tries", type=click.IntRange(1, 10**8), help="Openings that are drawn at most.  [default: 50 x count]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File for the book.  [default: stdout]"
+)
+@click.option("--bot", default="mcts:playouts=400", show_default=True, help="Bot that judges a position.")
+@click.option("--plies", type=click.IntRange(1, 1000), default=4, show_default=True, help="Plies of an opening.")
+@click.option("--count", type=click.IntRange(1, 10**6), default=100, show_default=True, help="Openings to find.")
+@click.option(
+    "--within",
+    type=NumberRange(0, 100),
+    default=10.0,
+    show_default=True,
+    help="Maximal difference in percentage points.",
+)
+@click.option("--tries", type=click.IntRange(1, 10**8), help="Openings to draw at most.  [default: 50 x count]")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
-@click.option("--time", "control", default="none", show_default=True, help="The clock that the bot sees.")
-@click.option("--engine", metavar="COMMAND|URL", help="Which engine knows the game.  [default: the built-in one]")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Positions at a time.  [default: one a core]")
-@click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout; a book only with -o.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--time", "control", default="none", show_default=True, help="Time control that the bot is told.")
+@click.option("--engine", metavar="COMMAND|URL", help="Engine that knows the game.  [default: the built-in one]")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Positions at a time.  [default: one per core]")
+@click.option("--json", "as_object", is_flag=True, help="Print one JSON object; write a book only with -o.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def make(
     game: str,
     output: Path | None,
@@ -80,7 +88,7 @@ def make(
     as_object: bool,
     quiet: bool,
 ) -> int:
-    """Draw openings at random, and keep those in which both sides have about the same chance."""
+    """Draw openings at random and keep those in which both sides have about the same chance."""
     name, options = read_game(game)
     if output is not None and not output.absolute().parent.is_dir():  # before an hour of work
         raise click.UsageError(f"{output} cannot be written: there is no folder {output.absolute().parent}: make it")
@@ -117,7 +125,7 @@ def make(
 
 
 async def _check_game(plan: DrawPlan) -> None:
-    """Raises PrepareError, EngineFailed."""
+    """Check that the engine knows the game. Raises PrepareError, EngineFailed."""
     engine = await start_engine(plan.engine, plan.budgets)
     try:
         await ask(engine, plan.setting, 0)
@@ -165,7 +173,7 @@ def _write(plan: DrawPlan, game: str, found: OpeningSelection, output: Path | No
 
 
 def _as_json(found: OpeningSelection) -> dict[str, object]:
-    """`chance`: of black, 0 to 1. The counts are of openings that were not kept."""
+    """Return JSON values: black's `chance` from 0 to 1, and the numbers of openings that were not kept."""
     return {
         "openings": [{"moves": one.moves, "hash": one.hash, "chance": one.chance} for one in found.kept],
         "drawn": found.drawn,

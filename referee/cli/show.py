@@ -1,4 +1,4 @@
-"""`ggp show RECORD`: prints positions of a recorded match as text boards, or draws one as a picture."""
+"""`ggp show RECORD`: print positions of a recorded match, or draw one as a picture."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ PLIES  are N, -1 for the last, -2 for the one before, A..B, and lists of those: 
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(show, "ggp show", argv)
 
 
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
 @click.option("--all", "every", is_flag=True, help="After every ply.")
 @click.option("-o", "--output", metavar="FILE.svg", help="Write an SVG picture; - is standard output.")
 @click.option("--width", type=click.IntRange(20, 1000), help="Columns.  [default: those of the terminal, else 100]")
-@click.option("--engine", metavar="COMMAND|URL", help="Who knows the game: a command line, or tcp://host:port.")
+@click.option("--engine", metavar="COMMAND|URL", help="Engine that knows the game: a command line, or tcp://host:port.")
 def show(
     place: str,
     key: str | None,
@@ -45,10 +45,10 @@ def show(
     width: int | None,
     engine: str | None,
 ) -> int:
-    """Show positions of a match: the board, what lies beside it, the last ply marked, its time and analysis.
+    """Show positions of a match: the board with the last ply marked, its time and its analysis.
 
-    The match is played again on the engine, which describes the position; so every game can be shown that an
-    engine knows. Of a game that the engine does not describe the moves are listed.
+    The match is replayed on the engine, which describes the position, so every game that an engine knows can be
+    shown. If the engine cannot describe the position, the moves are listed.
     """
     if output and output != "-" and not output.lower().endswith(".svg"):
         raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
@@ -70,7 +70,7 @@ def show(
 
 
 def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
-    """The numbers of plies in the order of the option."""
+    """Return the numbers of plies in the order of the option."""
     if words is None:
         return [placed]
     numbers: list[int] = []
@@ -86,7 +86,7 @@ def _read_plies(words: str | None, placed: int, record: Record) -> list[int]:
 
 
 def _write(output: str, picture: str) -> None:
-    """Replace the file in one step."""
+    """Print the picture, or replace the file in one step."""
     if output == "-":
         click.echo(picture, nl=False)
         return

@@ -1,4 +1,4 @@
-"""`ggp verify FILE…`: reads the records of files, has each played again and prints what came out otherwise."""
+"""`ggp verify FILE…`: replay recorded matches and report every difference."""
 
 import json
 import os
@@ -27,24 +27,24 @@ FILE is a record (- is standard input), a match of it (FILE#MATCH), or a ladder:
 ladder.toml, its store's file or URL.
 
 \b
-The exit status is 0; 1 if a match does not come out as it was recorded, or an engine
-failed; 2 for a file that is no record, or is not as it was written (its hash chain).
+The exit status is 0; 1 if a match does not come out as recorded, or an engine failed;
+2 for a file that is not a record, or was changed since it was written (hash chain).
 """
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command and return its exit status."""
     return run_command(verify_files, "ggp verify", argv)
 
 
 @click.command("verify", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
-@click.option("--engine", metavar="COMMAND|URL", help="Compare another engine with ours, ply by ply.")
+@click.option("--engine", metavar="COMMAND|URL", help="Compare another engine with the built-in one, ply by ply.")
 @sandbox_option("the other engine")
-@click.option("--deep", is_flag=True, help="Take every ply back again, too, and compare each position.")
-@click.option("--jobs", type=click.IntRange(1, 64), help="Matches at a time.  [default: one a core]")
-@click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="Say only what is not as recorded.")
+@click.option("--deep", is_flag=True, help="Undo every ply as well, and compare each position.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Matches at a time.  [default: one per core]")
+@click.option("--json", "as_object", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print only differences.")
 def verify_files(
     files: tuple[str, ...],
     engine: str | None,
@@ -56,13 +56,13 @@ def verify_files(
 ) -> int:
     """Check the hash chain of every match in FILEs and play each again on the engine.
 
-    With --engine on another one as well: after each ply both must name the same status and the same legal moves, in
-    the end the same history, result and score. What an engine does wrong is not said of the record.
+    With --engine, play it on that engine as well: after each ply both must give the same status and the same legal
+    moves, and at the end the same history, result and score. A fault of an engine is not counted against the record.
     """
     report = _Report(as_object, quiet)
     check_level(sandbox, engine or "")
     other = confined_engine(read_engine(engine), Sandbox(sandbox)) if engine else None
-    # The other engine at its url has as many sessions as we like; still, one process a core is enough.
+    # An engine at an address takes any number of sessions; still, one process per core is enough.
     checker = Checker(read_engine(None), other, jobs or len(os.sched_getaffinity(0)), deep)
     with closing(checker), progress_bar("matches", not quiet) as progress:
         for file in files:
@@ -74,7 +74,7 @@ def verify_files(
 
 
 def _readable(file: str, report: "_Report") -> Iterator[Record]:
-    """The records that can be read; the report gets what is wrong with the others."""
+    """Yield the records that can be read, and report the others."""
     try:
         yield from open_matches(file, None, report.skip, report.damaged)
     except click.ClickException as error:
@@ -82,14 +82,14 @@ def _readable(file: str, report: "_Report") -> Iterator[Record]:
 
 
 class _Report:
-    """The report: lines as matches come, or one object at the end."""
+    """Prints lines as matches come, or one object at the end."""
 
     def __init__(self, as_object: bool, quiet: bool) -> None:
         self.unreadable: list[str] = []
         self._as_object, self._quiet = as_object, quiet
         self._told: list[dict[str, Any]] = []
         self._skipped: list[str] = []
-        self._file: Counter[str] = Counter()  # of the file at hand
+        self._file: Counter[str] = Counter()  # of the current file
         self._all: Counter[str] = Counter()
 
     def skip(self, piece: str) -> None:
@@ -136,7 +136,7 @@ class _Report:
         click.echo(f"{escape_unprintable(without_password(file))}: {told}{broken}{unfinished}")
 
     def close(self) -> int:
-        """The exit status."""
+        """Print what is left, and return the exit status."""
         wrong = self._all["not"]
         status = BAD_USAGE if self.unreadable else 1 if wrong else 0
         if self._as_object:

@@ -1,4 +1,4 @@
-"""Games as SGF files and GTP scripts hold them, read before an engine plays them."""
+"""Read the games of SGF files and GTP scripts, before an engine plays them."""
 
 import re
 import sys
@@ -16,22 +16,19 @@ from ggp.referee.match.player import fixed_handicap
 from ggp.referee.match.record_forms import PROGRAM
 from ggp.referee.terminal import escape_unprintable
 
-# -- A game as a file gives it, before an engine has played it.
-
-
 MAX_FILE = 64 * 1024 * 1024
 MAX_MOVES = 10_000
 
 
 class CannotImport(Exception):
-    """A game that no record can hold, or a file without games. The message has no control characters of the file."""
+    """A record cannot hold the game, or the file has no games. The message is printable."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(escape_unprintable(reason))
 
 
 class FoundMove(NamedTuple):
-    """A move and its colour; `left`: ms on that side's clock, None if the file does not say."""
+    """A move and its colour. `left` is ms on that side's clock, None if the file does not say."""
 
     colour: str
     move: str
@@ -42,11 +39,11 @@ class ImportedGame(NamedTuple):
     """A game with its moves as the file has them.
 
     Attributes:
-        source: The program and the rules that the file names.
         players: Names by their last colour, black first.
-        result: As engines write it, "" for none.
+        result: In the form of engines, "" for none.
+        source: The program and the rules that the file names.
         problem: Why a record cannot hold what follows the moves.
-        set_up: How many of the moves only make the position that the game begins from.
+        set_up: How many of the moves only build the position that the game begins from.
     """
 
     game: str
@@ -63,7 +60,7 @@ class ImportedGame(NamedTuple):
     set_up: int = 0
 
 
-# -- The games of a file of either kind.
+# -- A file of either kind.
 
 
 def read_file(file: str) -> bytes:
@@ -80,7 +77,7 @@ def read_file(file: str) -> bytes:
 
 
 def games_in(file: str, data: bytes) -> Iterator[ImportedGame | CannotImport]:
-    """The games of a file, which is SGF by its name or its first bytes, else a script."""
+    """Yield the games of a file: SGF by its name or its first bytes, else a script."""
     named = Path(file).suffix.lower()
     is_sgf = named in (".sgf", ".sgfs") or (b"(;" in data[:4096] or data.lstrip()[:1] == b"(")
     try:
@@ -92,12 +89,11 @@ def games_in(file: str, data: bytes) -> Iterator[ImportedGame | CannotImport]:
 
 
 def file_games(file: str) -> Iterator[ImportedGame | CannotImport]:
-    """The games of a file of SGF or of a script, and what is none. Raises ClickException for a file without access."""
+    """Yield the games of an SGF file or a script. Raises ClickException if it cannot be read."""
     return games_in(file, read_file(file))
 
 
-# -- The games of an SGF file: go from any program, every game from `ggp export`.
-
+# -- SGF: go from any program, every game from `ggp export`.
 
 _COLOURS = {"B": "black", "W": "white", "XB": "black", "XW": "white"}
 _NUMBER = re.compile(r"[+-]?(\d{1,9}(?:[.,]\d{0,6})?|[.,]\d{1,6})", re.ASCII)
@@ -123,9 +119,11 @@ def sgf_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
 
 
 class ImportedTree(NamedTuple):
-    """A game of an SGF file with its variations: `found` without its moves, and the nodes, the root first.
+    """A game of an SGF file with its variations.
 
-    Each has the number of its parent (-1: the root's), its move (None for a node without one), and its properties.
+    Attributes:
+        found: The game without its moves.
+        nodes: The root first; each has the number of its parent (-1 for the root), its move or None, its properties.
     """
 
     found: ImportedGame
@@ -133,7 +131,7 @@ class ImportedTree(NamedTuple):
 
 
 def sgf_trees(data: bytes) -> Iterator[ImportedTree | CannotImport]:
-    """As sgf_games, with all variations."""
+    """Yield every game of the file with all variations, or why no record can hold it. Raises CannotImport."""
     try:
         for nodes in trees(decode(data)):
             try:
@@ -231,18 +229,18 @@ def _found(
 
 
 def _first(node: Node, name: str, otherwise: str = "") -> str:
-    """The property's first value in one line."""
+    """Return the property's first value in one line."""
     return " ".join(node[name][0].split())[:1000] if name in node else otherwise
 
 
 def _options(root: Node) -> dict[str, str]:
-    """The options that `ggp export` wrote."""
+    """Return the options that `ggp export` wrote."""
     words = [word.partition("=") for word in _first(root, "XO").split()]
     return {name: value for name, _, value in words}
 
 
 def _options_of_go(root: Node, size: int) -> dict[str, str]:
-    """Size, komi and ko rule: simple unless the file's rules have another, because it allows the most moves."""
+    """Return size, komi and ko rule: simple unless the file names another, because simple allows the most moves."""
     komi = _first(root, "KM", "0").replace(",", ".") or "0"
     if not _NUMBER.fullmatch(komi):
         raise CannotImport(f"KM[{komi[:20]}]: komi is no number")
@@ -251,7 +249,7 @@ def _options_of_go(root: Node, size: int) -> dict[str, str]:
 
 
 def _shortest(text: str) -> str:
-    """The shortest decimal: 6.50 is 6.5, and -0 is 0."""
+    """Return the shortest decimal: 6.5 for 6.50, and 0 for -0."""
     return f"{float(text.replace(',', '.')) + 0.0:.6f}".rstrip("0").rstrip(".")
 
 
@@ -305,7 +303,7 @@ def _without_liberty(board: dict[str, str], size: int) -> str:
 
 
 def _handicap(root: Node, stones: list[str], size: int, moves: tuple[FoundMove, ...]) -> int:
-    """The number of stones of GTP's fixed handicap, 0 for none. Old files have HA without the stones."""
+    """Return the number of stones of GTP's fixed handicap, 0 for none. Old files have HA without the stones."""
     said = _first(root, "HA", "0")
     number = len(stones)
     if not stones and said.isascii() and said.isdigit() and len(said) == 1 and moves and moves[0].colour == "white":
@@ -317,7 +315,7 @@ def _handicap(root: Node, stones: list[str], size: int, moves: tuple[FoundMove, 
 
 
 def _moves(nodes: list[Node], size: int) -> Iterator[FoundMove]:
-    """B and W on a board of this size, XB and XW as they are."""
+    """Yield B and W as moves on a board of this size, XB and XW unchanged."""
     number = 0
     for node in nodes:
         for name, values in node.items():
@@ -339,7 +337,7 @@ def _left(node: Node, colour: str) -> int | None:
 
 
 def _result(text: str) -> str:
-    """RE in the words of RULES; "" for a game without a result."""
+    """Return RE in the form of engines, "" for a game without a result."""
     if text.lower() in ("0", "draw", "jigo"):
         return "0"
     found = _RESULT.fullmatch(text)
@@ -352,7 +350,7 @@ def _result(text: str) -> str:
 
 
 def _control(main: str, overtime: str) -> str:
-    """TM and OT as a time control of ours if there is one, else in the words of the file."""
+    """Return TM and OT as a time control of ours if there is one, else as the file has them."""
     seconds = _shortest(main) if _NUMBER.fullmatch(main) else ""
     head = f"{seconds}+" if seconds not in ("", "0") else ""
     if byoyomi := _BYOYOMI.fullmatch(overtime):
@@ -373,7 +371,7 @@ _KNOWN = (*_BEGINS, *_MOVES, "boardsize", "komi", "fixed_handicap")
 
 
 def script_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
-    """Every game of the script in its order. Raises CannotImport for any other file."""
+    """Yield every game of the script in order. Raises CannotImport for any other file."""
     reader, seen = _ScriptReader(), False
     for number, (name, words, answer) in enumerate(_commands(data.decode("utf-8", "replace")), 1):
         seen = seen or name in _KNOWN
@@ -391,7 +389,7 @@ def script_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
 
 
 class _ScriptReader:
-    """The game so far."""
+    """Collects the moves of the current game."""
 
     def __init__(self) -> None:
         self._options: dict[str, str] = {}
@@ -430,7 +428,7 @@ class _ScriptReader:
             self._moves.append(FoundMove(colour, move))
 
     def game(self) -> ImportedGame | CannotImport | None:
-        """None if nothing was played."""
+        """Return the game, why no record can hold it, or None if nothing was played."""
         if self._problem and not self._moves:
             return CannotImport(self._problem)
         if not self._moves:
@@ -439,7 +437,7 @@ class _ScriptReader:
 
 
 def _commands(text: str) -> Iterator[tuple[str, list[str], str]]:
-    """Name, arguments and the first line of the answer, "" if there is none."""
+    """Yield name, arguments and the first line of the answer, "" if there is none."""
     command: list[str] = []
     answer = ""
     for line in text.splitlines():

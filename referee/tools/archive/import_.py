@@ -1,4 +1,4 @@
-"""`ggp import FILE…`: games of SGF files and GTP scripts become records, each move played on the engine."""
+"""Turn games of SGF files and GTP scripts into records by playing each move on an engine."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,11 +15,8 @@ from ggp.referee.tools.archive.game_files import (
     ImportedGame,
 )
 
-# -- A game becomes a record: the engine plays every move.
-
-
 IMPORTED = "imported"
-"""The termination where the file has a result without a cause."""
+"""The termination of a game whose file has a result without a cause."""
 
 _BY_LETTER = {"R": Termination.RESIGNATION, "T": Termination.TIME}
 _MAX_TEXT = 200
@@ -27,7 +24,7 @@ _MAX_TEXT = 200
 
 @dataclass(frozen=True)
 class ImportRules:
-    """How to treat a game that is not in order.
+    """How to treat a game with missing or invalid moves.
 
     Attributes:
         fill: Play a pass for a side whose turn is missing.
@@ -55,7 +52,7 @@ class _Replay:
 
     @property
     def left_out(self) -> str:
-        """Passes after the end in words, "" for none."""
+        """Passes after the end as text, "" for none."""
         return f"{self.passes} pass{'es'[: 2 * (self.passes > 1)]} after the end left out" if self.passes else ""
 
 
@@ -108,7 +105,7 @@ async def _replay(found: ImportedGame, key: str, engine: Engine, rules: ImportRu
 
 
 async def _play(replay: _Replay, key: str, engine: Engine, move: FoundMove, fill: bool) -> str:
-    """Play a move, after a pass if `fill` needs one; the problem, or ""."""
+    """Play a move, after a pass if `fill` needs one. Return the problem, or ""."""
     status = replay.status
     if status.phase == OVER:
         return "the game was over before it"
@@ -179,7 +176,7 @@ async def _end(found: ImportedGame, key: str, engine: Engine, replay: _Replay) -
 
 
 def _black(replay: _Replay) -> int:
-    """The seat that has the black stones at the end."""
+    """Return the seat that has the black stones at the end."""
     status = replay.status
     seat, colour = status.seat, status.to_play
     if status.phase == OVER and replay.plies:

@@ -1,6 +1,6 @@
-"""What a PLACE on a command line means: records of a file or of a ladder, finished, cut off or still being played.
+"""Find the records that a PLACE on a command line names: `FILE[#MATCH][@PLY]`.
 
-A place is `FILE[#MATCH][@PLY]`. FILE is a file of records, or a ladder: its file, its store's file or URL.
+FILE is a file of records, or a ladder: its file, its store's file or URL. A match may still be played.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"(?P<source>.+?)(?:#(?P<key>[^@#]+))?(?:@(?P<ply>-?\d{1,9})
 
 
 class RecordPlace(NamedTuple):
-    """A file, store or URL; a match of it ("" is the first of a file); after how many plies (None: all of them)."""
+    """A file, store or URL; the match, "" for the first of a file; the number of plies, None for all."""
 
     source: str
     key: str = ""
@@ -35,9 +35,12 @@ class RecordPlace(NamedTuple):
 
 
 class RecordSource(NamedTuple):
-    """A match, how many of its plies the place asks for, and how to read it again while it is played.
+    """A match that a place names.
 
-    `again` is None where nothing can have changed. `playing`: whether it is still being played.
+    Attributes:
+        ply: How many plies the place asks for.
+        again: Reads a match that is being played once more; returns None if nothing can have changed.
+        playing: Returns True while the match is being played.
     """
 
     place: RecordPlace
@@ -48,7 +51,7 @@ class RecordSource(NamedTuple):
 
 
 def read_place(text: str) -> RecordPlace:
-    """`FILE[#MATCH][@PLY]`, as in `games.jsonl#a1b2c3d4-7@17`; -1 is the last ply, -2 the one before. UsageError."""
+    """Read `FILE[#MATCH][@PLY]`, as in `games.jsonl#a1b2c3d4-7@17`; -1 is the last ply. Raises UsageError."""
     if _exists(text):  # its name may hold anything
         return RecordPlace(text)
     found = _PLACE.fullmatch(text)
@@ -81,7 +84,7 @@ def how_to_name_engine(start: MatchStarted, option: str = "--engine") -> str:
     """Say how to repeat a command whose engine does not know the game of a record.
 
     Args:
-        option: what stands before an engine on the command line.
+        option: The option that takes an engine on that command line.
     """
     if command := recorded_engine(start):
         word = command if option == "--" else shlex.quote(command)
@@ -101,7 +104,7 @@ def count_plies(record: Record, ply: int | None) -> int:
 
 
 def open_match(text: str, key: str | None = None) -> RecordSource:
-    """The one match of a place; `key` names it, too. ClickException says what is there instead."""
+    """Return the one match of a place; `key` may name it, too. Raises ClickException."""
     place = read_place(text)
     place = place._replace(key=key or place.key)
     record, live, stored = (_of_ladder if is_ladder(place.source) else _of_file)(place.source, place.key)
@@ -124,11 +127,17 @@ def open_match(text: str, key: str | None = None) -> RecordSource:
 def open_matches(
     text: str, key: str | None, skipped: Callable[[str], None], damaged: Callable[[str], None]
 ) -> Iterator[Record]:
-    """Every match of a place, one at a time: of a file the finished ones, of a ladder all, the last one first.
+    """Yield every match of a place: the finished ones of a file (`-` is standard input), or a ladder's, last one first.
 
-    `key` or FILE#MATCH is that match alone, finished or not; with @PLY its plies up to that one come, without an end.
-    `-` is standard input. `skipped` is called for each match of a file that was cut off, `damaged` of each record that
-    was changed since it was written. Raises ClickException if there is no such match.
+    FILE#MATCH yields only that match, finished or not; with @PLY its plies up to that one, without an end.
+
+    Args:
+        key: Names the match, like FILE#MATCH.
+        skipped: Called for each match of a file that was cut off.
+        damaged: Called for each record that was changed since it was written.
+
+    Raises:
+        ClickException: There is no such match.
     """
     place = read_place(text)
     name = key or place.key
@@ -211,7 +220,7 @@ def _of_ladder(word: str, key: str) -> _Found:
 
 
 def _find_in_file(file: Path, key: str) -> Record:
-    """The match of that name, or the first; unfinished ones, too."""
+    """Return the match of that name, or the first, finished or not."""
     names = []
     for record in records_in(file, lambda piece: None, unfinished=True):
         if key in ("", record.start.match):
@@ -250,7 +259,7 @@ def _all_of_ladder(word: str, damaged: Callable[[str], None]) -> Iterator[Record
 def _read_live(live: LiveMatch, key: str) -> Record:
     record = live.read()
     if record is None:  # it could be read a moment ago
-        raise click.ClickException(escape_unprintable(f"the side file of {key or 'the match'} cannot be read any more"))
+        raise click.ClickException(escape_unprintable(f"the side file of {key or 'the match'} can no longer be read"))
     return record
 
 

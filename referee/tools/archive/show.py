@@ -1,6 +1,6 @@
-"""Positions of a recorded match as text boards or as a picture, by the engine's scenes.
+"""Show positions of a recorded match as text boards or as a picture, from the engine's scenes.
 
-The moves are listed where the engine has no scene.
+If the engine has no scene, the moves are listed.
 """
 
 import sys
@@ -27,7 +27,7 @@ _FAULT_LINES = 40  # of the one at fault: a whole traceback
 
 
 class ShownPosition(NamedTuple):
-    """After `number` plies: its drawing as the engine sent it and read ("" and None without one), and its status."""
+    """A position after `number` plies: its scene as the engine sent it ("" for none) and as it was read, its status."""
 
     number: int
     drawn: str
@@ -101,7 +101,7 @@ def picture_of(record: Record, position: ShownPosition) -> str:
 
 
 def _about(record: Record, position: ShownPosition) -> Iterator[str]:
-    """The game, and who plays."""
+    """Yield the game, the players, and how they were confined."""
     start, status = record.start, position.status
     yield escape_unprintable(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
     seat, colour = status.seat, status.to_play
@@ -127,7 +127,7 @@ def _result(record: Record) -> str:
 
 
 def _dialogue(record: Record) -> Iterator[str]:
-    """The last lines that passed between the referee and the bot at fault."""
+    """Yield the last lines that passed between the referee and the bot at fault."""
     end = record.end
     if end is None or end.diagnostics is None or not end.culprit.startswith("seat"):
         return
@@ -137,7 +137,7 @@ def _dialogue(record: Record) -> Iterator[str]:
 
 
 def _stderr(record: Record) -> Iterator[str]:
-    """The last lines that each bot wrote to stderr in the match."""
+    """Yield the last lines that each bot wrote to stderr in the match."""
     end = record.end
     for seat, bot in enumerate(record.start.bots, 1):
         tail = end.stderr[seat - 1] if end and len(end.stderr) == len(record.start.bots) else ""
@@ -151,13 +151,13 @@ def _stderr(record: Record) -> Iterator[str]:
 
 
 def _board(position: ShownPosition, scene: Scene, width: int) -> str:
-    """The board in text; in colour on a terminal that shows colours, unless NO_COLOR is set."""
+    """Return the board as text, in colour on a terminal that shows colours unless NO_COLOR is set."""
     plain = text.draw(scene, width)
     if not shows_colour():
         return plain
     lines = draw_scene(position.drawn).lines
     if "\n".join("".join(piece for _, piece in line) for line in lines) != plain:
-        return plain  # it is drawn otherwise on a page that is so narrow
+        return plain  # a narrow page is drawn in another way
     return "\n".join(
         "".join(f"\x1b[{_COLOURS[style]}m{piece}\x1b[m" if style in _COLOURS else piece for style, piece in line)
         for line in lines

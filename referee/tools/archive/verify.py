@@ -32,7 +32,7 @@ class VerifiedMatch(NamedTuple):
 
 
 class Checker:
-    """Owns the engines. `for checked in checker.all(records)`, then close()."""
+    """Owns the engines. Use it as `for checked in checker.all(records)`, then call close()."""
 
     def __init__(
         self, ours: BotSpec, other: BotSpec | None, jobs: int, deep: bool, budgets: Timeouts | None = None
@@ -50,7 +50,7 @@ class Checker:
             raise
 
     def all(self, records: Iterable[tuple[str, Record]]) -> Iterator[VerifiedMatch]:
-        """Raises ClickException when an engine fails again and again."""
+        """Yield the results in order. Raises ClickException when an engine fails again and again."""
         pending: deque[Future[VerifiedMatch]] = deque()
         for number, (file, record) in enumerate(records, 1):
             if len(self._engine_pairs) < min(self._jobs, 1 + number // _WORTH):
@@ -95,7 +95,7 @@ class _EnginePair:
                 self._engines[who] = await start_engine(spec, self._budgets)
 
     async def check(self, record: Record, deep: bool) -> Deviation | None:
-        """On our engine and the other. Raises ClickException after too many failures of an engine."""
+        """Verify a match on our engine and the other. Raises ClickException after too many failures of an engine."""
         await self.open()
         found = await self._verify(record, self._engines[ENGINE], self._engines.get(OTHER), deep)
         if found and found.failed:  # the next match gets a new engine
@@ -106,7 +106,7 @@ class _EnginePair:
         return found
 
     async def _verify(self, record: Record, ours: Engine, other: Engine | None, deep: bool) -> Deviation | None:
-        """A game that our engine does not know is verified on the other alone, and so is another game of that name."""
+        """Verify on the other engine alone if ours does not know the game, or means another one by that name."""
         game = record.start.game
         try:
             known = game in await ours.games()
