@@ -68,7 +68,7 @@ def openings() -> None:
 )
 @click.option("--tries", type=click.IntRange(1, 10**8), help="Openings to draw at most.  [default: 50 x count]")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True)
-@click.option("--time", "control", default="none", show_default=True, help="Time control that the bot is told.")
+@click.option("--time", "control", default="none", show_default=True, help="Time control of the bot.")
 @click.option("--engine", metavar="COMMAND|URL", help="Engine that knows the game.  [default: the built-in one]")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Positions at a time.  [default: one per core]")
 @click.option("--json", "as_object", is_flag=True, help="Print one JSON object; write a book only with -o.")

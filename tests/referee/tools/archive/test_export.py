@@ -190,7 +190,8 @@ def test_handicap_points_are_the_engines(size: int) -> None:
 
 
 def _record() -> Record:
-    return MemoryMatch("go size=2 komi=0.5", bot(["A1", "pass"]), bot(["B2", "pass"])).run().record
+    lines = MemoryMatch("go size=2 komi=0.5", bot(["A1", "pass"]), bot(["B2", "pass"])).run().record.lines()
+    return next(read_records(lines.splitlines(keepends=True)))
 
 
 def _wrong(record: Record, **changes: object) -> Record:
