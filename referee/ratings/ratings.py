@@ -19,6 +19,7 @@ from ggp.referee.ratings.bradley_terry import (
     Priors,
     StartingPoint,
     fit,
+    reached,
 )
 from ggp.referee.ratings.scale import ELO
 from ggp.referee.ratings.sprt import phi
@@ -316,21 +317,16 @@ def worths(ratings: Ratings) -> Sequence[float]:
 
 
 def _groups(size: int, played: Matrix) -> Ints:
-    """See Ratings.groups."""
+    """Return what Ratings.groups says."""
     met = np.zeros((size, size), dtype=np.bool_)
     here = played.games > 0
     met[played.first[here], played.second[here]] = met[played.second[here], played.first[here]] = True
     found = list[Ints]()
     left = met.any(axis=1)
     while left.any():
-        seen = np.zeros(size, dtype=np.bool_)
-        edge = seen.copy()
-        edge[np.flatnonzero(left)[0]] = True
-        while edge.any():
-            seen |= edge
-            edge = met[edge].any(axis=0) & ~seen
-        found.append(np.flatnonzero(seen))
-        left &= ~seen
+        together = reached(met, int(np.argmax(left)))
+        found.append(np.flatnonzero(together))
+        left &= ~together
     groups = np.zeros(size, dtype=np.int64)
     if len(found) > 1:
         for number, members in enumerate(sorted(found, key=lambda group: (-len(group), group[0])), 1):

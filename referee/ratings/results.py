@@ -65,25 +65,28 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Results:
-    """Wins, ties and losses of the first per ordered pair, in the order read; and games that had no result yet.
+    """Wins, ties and losses of the first bot for each ordered pair of bots, in the order they are read.
 
-    Bots go by labels: their names, with what tells them apart where one name means several. `lines` has the games
-    without those that repeat others; `damaged`: lines of records that cannot be read; `changed`: matches that are not
-    as they were written. Neither counts.
+    Bots go by labels: their names, with what tells them apart where several bots have one name. Of two bots, matches
+    2k + 1 and 2k + 2 of a series are a pair; its points are those of the first bot, which has seat 1 in the first game.
     """
 
     bots: dict[RatedBot, None] = field(default_factory=dict)
-    unfinished: int = 0  # void ones, too
-    damaged: int = 0
-    changed: int = 0
+    unfinished: int = 0  # games without a result, void ones among them
+    damaged: int = 0  # lines of records that cannot be read
+    changed: int = 0  # matches that are not as they were written
     nameless: int = 0  # SGF without PB or PW
     self_play: int = 0  # games of a bot against itself, which say nothing about its rating
-    lines: Observations = field(default_factory=Observations)
+    lines: Observations = field(default_factory=Observations)  # the games, each repeated one counted once
+    penta: list[int] = field(default_factory=lambda: [0] * 5)  # complete pairs by their points, 0 to 2 in halves
+    pair_lines: Observations = field(default_factory=Observations)  # the pairs, each repeated one counted once
     _cells: dict[tuple[RatedBot, RatedBot], list[float]] = field(default_factory=dict)
+    _halves: dict[tuple[str, int], tuple[int, int, Line | None]] = field(default_factory=dict)
+    _swapped: bool = False
 
     @property
     def labels(self) -> dict[RatedBot, str]:
-        """What each bot is called, in the order read."""
+        """The label of each bot, in the order read."""
         named = dict[str, list[RatedBot]]()
         for bot in self.bots:
             named.setdefault(bot.name, []).append(bot)
@@ -91,13 +94,13 @@ class Results:
         return {bot: apart[bot] for bot in self.bots}
 
     @property
-    def names(self) -> dict[str, None]:
-        """The labels, in the order read."""
-        return dict.fromkeys(self.labels.values())
+    def names(self) -> list[str]:
+        """The labels in the order read; of two bots the first one comes first."""
+        return list(self.labels.values())[:: -1 if self._swapped else 1]
 
     @property
     def several(self) -> dict[str, list[str]]:
-        """The names that mean several bots, with the labels of these."""
+        """The names that several bots have, with the labels of these."""
         found = dict[str, list[str]]()
         for bot, label in self.labels.items():
             found.setdefault(bot.name, []).append(label)
@@ -117,7 +120,7 @@ class Results:
             yield labels[first], labels[second], wins, ties, losses
 
     def totals(self) -> dict[str, tuple[int, float]]:
-        """Games and points of every bot, by label; games that repeat others are among them."""
+        """Return games and points of every bot, by label; games that repeat others are among them."""
         found = dict.fromkeys(self.names, (0, 0.0))
         for (first, second), (wins, ties, losses) in self.cells.items():
             games = int(wins + ties + losses)
@@ -125,40 +128,94 @@ class Results:
                 found[name] = found[name][0] + games, found[name][1] + points
         return found
 
-    def add(self, first: str, second: str, outcome: int, count: int) -> None:
-        """Count games whose moves are unknown. `outcome` 0, 1, 2: the first won, tied, lost. Raises ResultsError."""
-        self.add_game(RatedBot(first), RatedBot(second), outcome, count)
-
-    def leave_out(self, first: str, second: str, outcome: int, count: int) -> None:
-        """Take games that were added for repeats of others, which ratings leave out."""
-        self.lines.counts[RatedBot(first), RatedBot(second), outcome] -= count
-        self.lines.distinct -= count
-
-    def add_game(
+    def add(
         self, first: RatedBot, second: RatedBot, outcome: int, count: int = 1, match: str = "", line: Line | None = None
     ) -> None:
-        """Count games, of which one has a key, `match`, and moves, `line`. Raises ResultsError for bad names."""
+        """Count games.
+
+        Args:
+            first: The bot with seat 1.
+            second: The bot with seat 2.
+            outcome: 0, 1 or 2: the first bot won, tied or lost.
+            count: How many games.
+            match: The key of a single game.
+            line: The moves of a single game.
+
+        Raises:
+            ResultsError: A name is invalid, or there are too many bots.
+        """
         if first.name == second.name:
             self.self_play += count
-        else:
-            self._add_meeting(first, second, outcome, count, match, line)
-
-    def _add_meeting(
-        self, first: RatedBot, second: RatedBot, outcome: int, count: int, match: str, line: Line | None
-    ) -> None:
-        cell = self._cells.get((first, second))
-        if cell is None:
-            for bot in (first, second):
+            return
+        series, _, number = match.partition(".")[0].rpartition("-")
+        begins = not number.isdigit() or int(number) % 2 == 1
+        if (first, second) not in self._cells:
+            for bot in (first, second) if begins or self.bots else (second, first):
                 _check_name(bot.name)
                 self.bots[bot] = None
             if len(self.bots) > MOST_BOTS:
                 raise ResultsError(f"there are more than {MOST_BOTS} bots", code="too-many-bots")
-            cell = self._cells[first, second] = [0.0, 0.0, 0.0]
-        cell[outcome] += count
+            self._cells[first, second] = [0.0, 0.0, 0.0]
+        self._cells[first, second][outcome] += count
         if line is None:
             self.lines.add_plain((first, second, outcome), count)
         else:
             self.lines.add((first, second, line.opening), line.moves, (first, second, outcome))
+        if number.isdigit() and len(self.bots) == 2:
+            seat = int(first != next(iter(self.bots)))
+            points = outcome if seat else 2 - outcome
+            pair = series, (int(number) - 1) // 2
+            other = self._halves.pop(pair, None)
+            if other is None:
+                self._halves[pair] = seat, points, line
+            else:
+                self.add_pair(other[1] + points, line, *((other[2], line) if seat else (line, other[2])))
+
+    def leave_out(self, first: RatedBot, second: RatedBot, outcome: int, count: int) -> None:
+        """Treat games that were added as repeats of others, which ratings leave out."""
+        self.lines.counts[first, second, outcome] -= count
+        self.lines.distinct -= count
+
+    def add_pair(self, points: int, opening: Line | None, one: Line | None, other: Line | None) -> None:
+        """Count a pair: halves of points of the first bot, the game in which it had seat 1 and the other one."""
+        self.penta[points] += 1
+        if opening is None or one is None or other is None:
+            self.pair_lines.add_plain(points, 1)
+        else:
+            self.pair_lines.add(opening.opening, (one.moves, other.moves), points)
+
+    def swap(self) -> None:
+        """Make the other one of two bots the first."""
+        self._swapped = not self._swapped
+        self.penta.reverse()
+
+    @property
+    def single(self) -> int:
+        """How many games of two bots belong to no complete pair."""
+        return int(sum(map(sum, self._cells.values()))) - 2 * sum(self.penta)
+
+    @property
+    def games(self) -> list[int]:
+        """Losses, ties and wins of the first of two bots."""
+        return self._summed(lambda first, second: self._cells.get((first, second), [0.0] * 3))
+
+    @property
+    def games_observed(self) -> list[int]:
+        """`games` without those that repeat others."""
+        counts = self.lines.counts
+        return self._summed(lambda first, second: [counts[first, second, outcome] for outcome in range(3)])
+
+    @property
+    def penta_observed(self) -> list[int]:
+        """`penta` without pairs that repeat others."""
+        found = [self.pair_lines.counts[points] for points in range(5)]
+        return found[::-1] if self._swapped else found
+
+    def _summed(self, cell: Callable[[RatedBot, RatedBot], Sequence[float]]) -> list[int]:
+        one, other = reversed(self.bots) if self._swapped else self.bots
+        wins, ties, losses = cell(one, other)
+        lost, tied, won = cell(other, one)
+        return [int(losses + lost), int(ties + tied), int(wins + won)]
 
 
 _FIELDS: tuple[tuple[int, Callable[[str], str]], ...] = (
@@ -186,86 +243,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _COMMAND else f"…{text[1 - _COMMAND :]}"
 
 
-@dataclass(slots=True)
-class PairedResults(Results):
-    """Results of two bots, with their pairs: matches 2k + 1 and 2k + 2 of a series are one.
-
-    `penta`: complete pairs by the points of the first bot in them, 0 to 2 in halves. The first bot is the one that has
-    seat 1 in the first game of a pair. `single`: games that belong to no complete pair. `pair_lines`: the pairs
-    without those that repeat others.
-    """
-
-    penta: list[int] = field(default_factory=lambda: [0] * 5)
-    pair_lines: Observations = field(default_factory=Observations)
-    _halves: dict[tuple[str, int], tuple[int, int, Line | None]] = field(default_factory=dict)
-    _swapped: bool = False
-
-    @property
-    def names(self) -> dict[str, None]:
-        labels = list(self.labels.values())
-        return dict.fromkeys(reversed(labels) if self._swapped else labels)
-
-    @property
-    def single(self) -> int:
-        return int(sum(map(sum, self._cells.values()))) - 2 * sum(self.penta)
-
-    def _add_meeting(
-        self, first: RatedBot, second: RatedBot, outcome: int, count: int, match: str, line: Line | None
-    ) -> None:
-        series, _, number = match.partition(".")[0].rpartition("-")
-        begins = not number.isdigit() or int(number) % 2 == 1
-        self.bots = self.bots or dict.fromkeys((first, second) if begins else (second, first))
-        Results._add_meeting(self, first, second, outcome, count, match, line)
-        if len(self.bots) > 2 or not number.isdigit():
-            return
-        seat = int(first != next(iter(self.bots)))
-        points = outcome if seat else 2 - outcome
-        pair = series, (int(number) - 1) // 2
-        other = self._halves.pop(pair, None)
-        if other is None:
-            self._halves[pair] = seat, points, line
-            return
-        self.add_pair(other[1] + points, line, *((other[2], line) if seat else (line, other[2])))
-
-    def add_pair(self, points: int, opening: Line | None, one: Line | None, other: Line | None) -> None:
-        """Count a pair: halves of points of the first bot, the game in which it had seat 1 and the other one."""
-        self.penta[points] += 1
-        if opening is None or one is None or other is None:
-            self.pair_lines.add_plain(points, 1)
-        else:
-            self.pair_lines.add(opening.opening, (one.moves, other.moves), points)
-
-    def swap(self) -> None:
-        """Make the other bot the first."""
-        self._swapped = not self._swapped
-        self.penta.reverse()
-
-    @property
-    def games(self) -> list[int]:
-        """Losses, ties and wins of the first bot."""
-        return self._summed(lambda first, second: self._cells.get((first, second), [0.0] * 3))
-
-    @property
-    def games_observed(self) -> list[int]:
-        """`games` without those that repeat others."""
-        counts = self.lines.counts
-        return self._summed(lambda first, second: [counts[first, second, outcome] for outcome in range(3)])
-
-    @property
-    def penta_observed(self) -> list[int]:
-        """`penta` without pairs that repeat others."""
-        found = [self.pair_lines.counts[points] for points in range(5)]
-        return found[::-1] if self._swapped else found
-
-    def _summed(self, cell: Callable[[RatedBot, RatedBot], Sequence[float]]) -> list[int]:
-        one, other = reversed(self.bots) if self._swapped else self.bots
-        wins, ties, losses = cell(one, other)
-        lost, tied, won = cell(other, one)
-        return [int(losses + lost), int(ties + tied), int(wins + won)]
-
-
 def read_results(file: BinaryIO, source: str, into: Results) -> None:
-    """Add all results of a file. ResultsError for the first invalid line, or for an empty file."""
+    """Add all results of a file. Raises ResultsError for an empty file or an invalid line."""
     lines = _ResultLines(file)
     try:
         start = next((line for line in lines if line.strip()), "")
@@ -349,7 +328,7 @@ def _add_line(line: str, order: list[int], width: int, into: Results) -> None:
         count = int(cells[place]) if re.fullmatch(r"[0-9]{1,13}", cells[place]) else -1
         if not 0 <= count <= MOST_GAMES:
             raise ResultsError(f"the count {_short(cells[place])} is not a whole number up to {MOST_GAMES}")
-    into.add(cells[order[0]], cells[order[1]], outcome, count)
+    into.add(RatedBot(cells[order[0]]), RatedBot(cells[order[1]]), outcome, count)
 
 
 def _cells(line: str) -> list[str]:
@@ -403,7 +382,7 @@ def _add_game(tags: dict[str, str], text: list[str], into: Results) -> None:
         game, control = (tags.get(name, "")[:LONGEST_NAME] for name in ("Variant", "TimeControl"))
         one, other = (RatedBot(tags[name].strip(), game, control) for name in ("White", "Black"))
         line = Line(line_digest([tags.get("FEN", "")]), line_digest(moves, result)) if moves else None
-        into.add_game(one, other, _POINTS[result], 1, line=line)
+        into.add(one, other, _POINTS[result], 1, line=line)
     else:
         raise ResultsError(f"the result {_short(result)} is not 1-0, 1/2-1/2, 0-1 or *")
 
@@ -474,7 +453,7 @@ def _add_match(start: MatchStarted, end: _End, lines: Sequence[bytes], last: byt
         return
     one, other = _bots_of(start)
     line = Line(line_digest(start.opening), line_digest(moves, end.result))
-    into.add_game(one, other, (1, 0, 2)[end.winner], 1, end.match, line)
+    into.add(one, other, (1, 0, 2)[end.winner], 1, end.match, line)
 
 
 def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
@@ -498,7 +477,7 @@ def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
                 setup = [f"{name}{values}" for name, values in nodes[0].items() if name in ("AB", "AW", "PL", "KM")]
                 line = Line(line_digest(setup), line_digest(moves, result)) if moves else None
                 one, other = (RatedBot(name, game[:LONGEST_NAME]) for name in (black, white))
-                into.add_game(one, other, outcome, 1, line=line)
+                into.add(one, other, outcome, 1, line=line)
     except SgfError as error:
         raise ResultsError(f"not SGF: {error}") from None
 

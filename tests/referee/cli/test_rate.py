@@ -14,7 +14,7 @@ import pytest
 from ggp.referee.cli.rate import show_ratings
 from ggp.referee.ratings.bradley_terry import Counts
 from ggp.referee.ratings.ratings import rate
-from ggp.referee.ratings.results import Results, ResultsError, read_results
+from ggp.referee.ratings.results import RatedBot, Results, ResultsError, read_results
 from tests.support.cli import Ggp
 from tests.support.cli import ggp_in_process as ggp
 from tests.support.codes import raises
@@ -68,8 +68,8 @@ def test_no_number_is_minus_zero(capsys: pytest.CaptureFixture[str]) -> None:
     """A fit leaves a trace of rounding, of either sign, where an even result should give 0."""
     ratings = rate(Counts.of([("a", "b", 10, 0, 0), ("b", "a", 10, 0, 0)]))
     results = Results()
-    results.add("a", "b", 0, 10)
-    results.add("b", "a", 0, 10)
+    results.add(RatedBot("a"), RatedBot("b"), 0, 10)
+    results.add(RatedBot("b"), RatedBot("a"), 0, 10)
     for trace in (-1e-15, 1e-15):
         fitted = replace(ratings.fitted, advantage=trace)
         show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool", results)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ggp.protocol.records import Chain, Event, MatchEnded, MatchStarted, MovePlayed, Party
-from ggp.referee.ratings.results import PairedResults, Results, read_results
+from ggp.referee.ratings.results import Results, read_results
 from tests.support.cli import ggp_in_process as ggp
 from tests.support.ladders import write_ladder
 
@@ -61,7 +61,7 @@ def test_a_record_is_read_in_any_order_of_its_matches() -> None:
         outcomes = [chance.choice("WLTV") for _ in range(2 * chance.randrange(1, 20))]
         games = series(outcomes)
         chance.shuffle(games)
-        found = PairedResults()
+        found = Results()
         read(b"".join(games), found)
         won, tied, lost = (outcomes.count(letter) for letter in "WTL")
         points = {"W": 2, "T": 1, "L": 0}
@@ -85,7 +85,7 @@ def test_what_a_kill_left_is_left_out() -> None:
 
 
 def test_two_series_with_equal_numbers_are_different_pairs() -> None:
-    found = PairedResults()
+    found = Results()
     read(b"".join([*series(["W", "W"]), *series(["L", "L"], "t")]), found)
     assert found.penta == [1, 0, 0, 0, 1]
 

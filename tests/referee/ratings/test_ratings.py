@@ -19,7 +19,8 @@ from ggp.referee.ratings.bradley_terry import (
     OutcomeModel,
     Priors,
     Row,
-    strong_components,
+    closed_part,
+    reached,
 )
 from ggp.referee.ratings.ratings import rate
 from ggp.referee.ratings.scale import ELO
@@ -150,16 +151,15 @@ def test_infinite_ratings_are_errors(rows: list[Row], message: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=25))
-def test_strong_components_against_reachability(edges: list[tuple[int, int]]) -> None:
-    graph: list[set[int]] = [set() for _ in range(8)]
-    reach = np.eye(8, dtype=bool)
+def test_a_closed_part_is_a_component_that_no_edge_leaves(edges: list[tuple[int, int]]) -> None:
+    graph, reach = np.zeros((8, 8), dtype=bool), np.eye(8, dtype=bool)
     for one, other in edges:
-        graph[one].add(other)
-        reach[one, other] = True
+        graph[one, other] = reach[one, other] = True
     for middle in range(8):
         reach |= np.outer(reach[:, middle], reach[middle])
-    expected = {frozenset(np.flatnonzero(reach[one] & reach[:, one]).tolist()) for one in range(8)}
-    assert {frozenset(part) for part in strong_components(graph)} == expected
+    part = closed_part(graph)
+    assert all(np.flatnonzero(reach[one]).tolist() == part.tolist() for one in part.tolist())
+    assert all(reached(graph, one).tolist() == reach[one].tolist() for one in range(8))
 
 
 def test_invalid_counts() -> None:
