@@ -79,7 +79,7 @@ def play(name: str, games: int) -> PlayedGame:
         _run("match", *engine, name, "random:seed=1", "random:seed=2", "--games", str(games), "--record", record)
         verified = _run("verify", *engine, record).returncode == 0
         found = json.loads(_run("check", "--engine", "--game", name, "--json", "--", *ENGINE).stdout)
-        plies = [[ply.move for ply in record.plies] for record in open_matches(record, None, print, print)]
+        plies = [[ply.move for ply in record.plies] for record in open_matches(record, print, print)]
     verdicts = [row["verdict"] for row in found["steps"]]
     passed, applicable = verdicts.count("pass"), len(verdicts) - verdicts.count("not applicable")
     micros, own = measure(name, plies)

@@ -116,7 +116,7 @@ def check(
     program = connect or " ".join(command)
     if junit is not None:
         try:
-            replace_file(junit, as_junit(program, found).encode())
+            replace_file(junit, as_junit(program, found))
         except OSError as error:
             raise click.ClickException(f"cannot write {junit}: {error.strerror}; name another file") from None
     if json_wanted:

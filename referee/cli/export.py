@@ -44,7 +44,6 @@ def main(argv: list[str]) -> int:
 @click.command("export", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("files", metavar="FILE…", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(list(FORMS)), default="jsonl", show_default=True)
-@click.option("--match", "key", metavar="NAME", help="Only the match of this name.")
 @click.option("--transcript", is_flag=True, help="Print what models were asked and answered instead, as JSON lines.")
 @click.option("--table", is_flag=True, help="Print a table of illegal answers, tokens and cost per model instead.")
 @click.option("--openspiel", is_flag=True, help="Print the last position (FILE@N: after ply N) for OpenSpiel instead.")
@@ -52,7 +51,6 @@ def main(argv: list[str]) -> int:
 def export_files(
     files: tuple[str, ...],
     form: str,
-    key: str | None,
     transcript: bool,
     table: bool,
     openspiel: bool,
@@ -67,10 +65,10 @@ def export_files(
     damaged: list[str] = []
     with opened(output) as out:
         if transcript or table:
-            _export_answers(files, key, table, out, damaged)
+            _export_answers(files, table, out, damaged)
             files = ()
         for file in files:
-            for record in open_matches(file, key, _tell, damaged.append):
+            for record in open_matches(file, _tell, damaged.append):
                 try:
                     out.write(run_blocking(openspiel_state(record)) if openspiel else as_form(record, form))
                 except click.ClickException as error:
@@ -81,11 +79,11 @@ def export_files(
     return BAD_USAGE if damaged else 0
 
 
-def _export_answers(files: Iterable[str], key: str | None, table: bool, out: BinaryIO, damaged: list[str]) -> None:
+def _export_answers(files: Iterable[str], table: bool, out: BinaryIO, damaged: list[str]) -> None:
     """Export the questions that models were asked in these matches: one line each, or a table."""
     sums = model_answers.ModelTable()
     for file in files:
-        for record in open_matches(file, key, _tell, damaged.append):
+        for record in open_matches(file, _tell, damaged.append):
             if table:
                 sums.add(record)
             else:

@@ -30,7 +30,6 @@ def main(argv: list[str]) -> int:
 
 @click.command("show", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("place", metavar="RECORD")
-@click.option("--match", "key", metavar="NAME", help="The match of this name.  [default: the first]")
 @click.option("--ply", "plies", metavar="PLIES", help="After these plies.  [default: -1]")
 @click.option("--all", "every", is_flag=True, help="After every ply.")
 @click.option("-o", "--output", metavar="FILE.svg", help="Write an SVG picture; - is standard output.")
@@ -38,7 +37,6 @@ def main(argv: list[str]) -> int:
 @click.option("--engine", metavar="COMMAND|URL", help="Engine that knows the game: a command line, or tcp://host:port.")
 def show(
     place: str,
-    key: str | None,
     plies: str | None,
     every: bool,
     output: str | None,
@@ -52,7 +50,7 @@ def show(
     """
     if output and output != "-" and not output.lower().endswith(".svg"):
         raise click.ClickException(f"-o {output}: pictures are SVG: end the name in .svg, or write -o -")
-    found = open_match(place, key)
+    found = open_match(place)
     record = found.record
     wanted = range(len(record.plies) + 1) if every else _read_plies(plies, found.ply, record)
     if output and len(wanted) != 1:

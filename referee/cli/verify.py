@@ -76,7 +76,7 @@ def verify_files(
 def _readable(file: str, report: "_Report") -> Iterator[Record]:
     """Yield the records that can be read, and report the others."""
     try:
-        yield from open_matches(file, None, report.skip, report.damaged)
+        yield from open_matches(file, report.skip, report.damaged)
     except click.ClickException as error:
         report.unreadable.append(error.format_message())
 

@@ -21,7 +21,7 @@ from ggp.referee.ladder.dask_pool import address_of
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.process import dialogue_sink
-from ggp.referee.tools.regress import report as junit
+from ggp.referee.tools import junit
 
 SECRET = "hunter2"
 
@@ -124,4 +124,4 @@ def test_what_a_bot_says_does_not_reach_the_terminal_raw(capfd: pytest.CaptureFi
 
 
 def test_output_of_a_program_is_visible_in_a_report_of_regressions() -> None:
-    assert junit._valid("A1\x9b\x85\u202e\u2028\x00 é\n") == "A1\ufffd\ufffd\ufffd\ufffd\ufffd é\n"
+    assert junit.valid("A1\x9b\x85\u202e\u2028\x00 é\n") == "A1\ufffd\ufffd\ufffd\ufffd\ufffd é\n"

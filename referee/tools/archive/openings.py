@@ -45,7 +45,7 @@ def _book_of_games(choice: BookChoice, recorded: bool, game: str, options: Mappi
         lines.append(" ".join(moves))
 
     if recorded:
-        for record in open_matches(path, None, lambda piece: None, damaged):
+        for record in open_matches(path, lambda piece: None, damaged):
             add(record.start.game, record.start.options, (ply.move for ply in record.plies))
     else:
         for found in file_games(path):

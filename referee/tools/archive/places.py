@@ -103,10 +103,9 @@ def count_plies(record: Record, ply: int | None) -> int:
     return number
 
 
-def open_match(text: str, key: str | None = None) -> RecordSource:
-    """Return the one match of a place; `key` may name it, too. Raises ClickException."""
+def open_match(text: str) -> RecordSource:
+    """Return the one match of a place. Raises ClickException."""
     place = read_place(text)
-    place = place._replace(key=key or place.key)
     record, live, stored = (_of_ladder if is_ladder(place.source) else _of_file)(place.source, place.key)
     ply = count_plies(record, place.ply)
     if live is None:
@@ -124,15 +123,12 @@ def open_match(text: str, key: str | None = None) -> RecordSource:
     return RecordSource(place, record, ply, again, live.playing)
 
 
-def open_matches(
-    text: str, key: str | None, skipped: Callable[[str], None], damaged: Callable[[str], None]
-) -> Iterator[Record]:
+def open_matches(text: str, skipped: Callable[[str], None], damaged: Callable[[str], None]) -> Iterator[Record]:
     """Yield every match of a place: the finished ones of a file (`-` is standard input), or a ladder's, last one first.
 
     FILE#MATCH yields only that match, finished or not; with @PLY its plies up to that one, without an end.
 
     Args:
-        key: Names the match, like FILE#MATCH.
         skipped: Called for each match of a file that was cut off.
         damaged: Called for each record that was changed since it was written.
 
@@ -140,9 +136,8 @@ def open_matches(
         ClickException: There is no such match.
     """
     place = read_place(text)
-    name = key or place.key
-    if place.ply is not None or (name and is_ladder(place.source)):
-        record, ply = (source := open_match(text, name)).record, source.ply
+    if place.ply is not None or (place.key and is_ladder(place.source)):
+        record, ply = (source := open_match(text)).record, source.ply
         yield record if place.ply is None else Record(record.start, record.plies[:ply], None)
     elif is_ladder(place.source):
         yield from _all_of_ladder(place.source, damaged)
@@ -153,12 +148,12 @@ def open_matches(
             broken.append(reason)
             damaged(reason)
 
-        for record in records_in(Path(place.source), skipped, bool(name), tell):
-            if not name or record.start.match == name:
+        for record in records_in(Path(place.source), skipped, bool(place.key), tell):
+            if place.key in ("", record.start.match):
                 found += 1
                 yield record
         if not found and not broken:
-            raise click.ClickException(escape_unprintable(f"{text} holds no match" + (f" {name}" if name else "")))
+            raise click.ClickException(escape_unprintable(f"{place.source} holds no match {place.key}".rstrip()))
 
 
 # -- One match: its record, or its side file while it is being played.

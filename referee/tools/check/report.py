@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from xml.sax.saxutils import escape, quoteattr
 
 from ggp.protocol.conformance import CheckVerdict, Demand, RuleSource, rule_of
 from ggp.protocol.printed import counted
 from ggp.referee.terminal import rich_console
+from ggp.referee.tools import junit
 from ggp.referee.tools.check.trial import StepResult
 
 _PAGE = "docs/reference/protocol.md"
@@ -170,23 +170,18 @@ def _row(one: StepResult) -> dict[str, str]:
     }
 
 
-def as_junit(program: str, found: list[StepResult]) -> str:
+def as_junit(program: str, found: list[StepResult]) -> bytes:
     """Return JUnit XML. A failed step that is required or loses games is a failure, any other is skipped."""
-    rows = []
-    for one in found:
-        name = quoteattr(f"{one.check.number} {one.check.title}")
-        group = quoteattr(f"{program}.{one.check.number.partition('.')[0]}")
-        text = escape("\n".join(_details(one)))
-        if one.verdict is CheckVerdict.PASS:
-            inside = ""
-        elif one.verdict is not CheckVerdict.FAIL:
-            inside = f"<skipped message={quoteattr(_note(one))}/>"
-        elif one.check.demand in _FAILURES:
-            inside = f"<failure message={quoteattr(one.expected)}>{text}</failure>"
-        else:
-            message = quoteattr(f"{one.check.demand}: {one.expected}")
-            inside = f"<skipped message={message}/><system-out>{text}</system-out>"
-        rows.append(f"  <testcase classname={group} name={name}>{inside}</testcase>")
-    failures = sum(one.check.demand in _FAILURES for one in _failed(found))
-    head = f'<testsuite name={quoteattr(f"ggp check {program}")} tests="{len(found)}" failures="{failures}">'
-    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *rows, "</testsuite>", ""])
+    return junit.written(junit.suite(f"ggp check {program}", [_case(program, one) for one in found]))
+
+
+def _case(program: str, one: StepResult) -> junit.Case:
+    case = junit.Case(f"{one.check.number} {one.check.title}", f"{program}.{one.check.number.partition('.')[0]}")
+    if one.verdict is CheckVerdict.PASS:
+        return case
+    if one.verdict is not CheckVerdict.FAIL:
+        return case._replace(kind="skipped", message=_note(one))
+    text = "\n".join(_details(one))
+    if one.check.demand in _FAILURES:
+        return case._replace(kind="failure", message=one.expected, text=text)
+    return case._replace(kind="skipped", message=f"{one.check.demand}: {one.expected}", text=text)

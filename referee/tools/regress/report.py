@@ -1,6 +1,5 @@
 """The results of regression tests as text, JSON and JUnit XML, and as new expectations of the transcripts."""
 
-import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
@@ -8,10 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp.protocol.messages import Reply
-from ggp.protocol.printed import INVISIBLE
 from ggp.protocol.regression import RegressionVerdict, Step, update
 from ggp.protocol.safe_files import replace_file
 from ggp.referee.terminal import rich_console, visible
+from ggp.referee.tools import junit
 from ggp.referee.tools.regress.run import CommandOutcome, FileReport, TestFile
 
 _SHOWN = 400  # characters of an answer
@@ -144,63 +143,29 @@ def _outcome(outcome: CommandOutcome) -> dict[str, object]:
     }
 
 
-# -- JUnit XML, which every build server reads: a suite a file, a case a test.
-
-# "Char ::= #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]" (XML 1.0, 2.2)
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 def junit_xml(reports: list[FileReport]) -> bytes:
-    """Return UTF-8. An expected failure counts as skipped, an unexpected pass as passed."""
+    """Return JUnit XML: a suite a file, a case a test. An expected failure counts as skipped."""
     suites = ElementTree.Element("testsuites", name="ggp regress")
     for report in reports:
-        suites.append(_suite(report))
-    text: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
-    return text
+        path = str(report.path)
+        cases = [_case(path, outcome) for outcome in report.outcomes if outcome.step.is_test or outcome.bad]
+        if report.trouble:
+            text = f"{report.exit}\n{report.stderr}".strip()
+            cases.append(junit.Case("the program", path, "error", report.trouble, text))
+        suites.append(junit.suite(path, cases, time=f"{report.seconds:.6f}"))
+    return junit.written(suites)
 
 
-def _suite(report: FileReport) -> ElementTree.Element:
-    cases = [outcome for outcome in report.outcomes if outcome.step.is_test or outcome.bad]
-    suite = ElementTree.Element(
-        "testsuite",
-        name=_valid(str(report.path)),
-        tests=str(len(cases) + bool(report.trouble)),
-        failures=str(report.count(RegressionVerdict.FAIL)),
-        errors=str(report.count(RegressionVerdict.ERROR) + bool(report.trouble)),
-        skipped=str(report.count(RegressionVerdict.EXPECTED_FAIL)),
-        time=f"{report.seconds:.6f}",
-    )
-    for outcome in cases:
-        suite.append(_case(report, outcome))
-    if report.trouble:
-        case = ElementTree.SubElement(suite, "testcase", name="the program", classname=_valid(str(report.path)))
-        error = ElementTree.SubElement(case, "error", message=_valid(report.trouble))
-        error.text = _valid(f"{report.exit}\n{report.stderr}".strip())
-    return suite
-
-
-def _case(report: FileReport, outcome: CommandOutcome) -> ElementTree.Element:
-    case = ElementTree.Element(
-        "testcase",
-        name=_valid(outcome.step.command),
-        classname=_valid(str(report.path)),
-        file=_valid(str(report.path)),
-        line=str(outcome.step.line),
-        time=f"{outcome.seconds:.6f}",
-    )
+def _case(path: str, outcome: CommandOutcome) -> junit.Case:
+    more = ("file", path), ("line", str(outcome.step.line)), ("time", f"{outcome.seconds:.6f}")
+    case = junit.Case(outcome.step.command, path, more=more)
     said = f"expected {_expected(outcome)}, got: {outcome.got}"
     if outcome.bad:
         kind = "failure" if outcome.verdict is RegressionVerdict.FAIL else "error"
-        ElementTree.SubElement(case, kind, message=_valid(said.split("\n")[0])).text = _valid(said)
-    elif outcome.verdict is RegressionVerdict.EXPECTED_FAIL:
-        ElementTree.SubElement(case, "skipped", message=_valid(f"expected to fail: {said}".split("\n")[0]))
-    else:
-        ElementTree.SubElement(case, "system-out").text = _valid(f"{outcome.verdict}: {outcome.got}")
-    return case
-
-
-def _valid(text: str) -> str:
-    return INVISIBLE.sub("\ufffd", _FORBIDDEN.sub("\ufffd", text))
+        return case._replace(kind=kind, message=said.split("\n")[0], text=said)
+    if outcome.verdict is RegressionVerdict.EXPECTED_FAIL:
+        return case._replace(kind="skipped", message=f"expected to fail: {said}".split("\n")[0])
+    return case._replace(text=f"{outcome.verdict}: {outcome.got}")
 
 
 # -- New expectations, for --update.

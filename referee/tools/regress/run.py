@@ -6,11 +6,10 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from ggp.protocol.channel import PEER_FAULTS, Channel
 from ggp.protocol.connection import PeerRole
@@ -329,7 +328,7 @@ def run_all(
     """
     adopt_orphans()
     stop = threading.Event()
-    names = file_names(transcript.path for transcript in transcripts)
+    names = _file_names(transcript.path for transcript in transcripts)
     steps, done = sum(len(transcript.script.steps) for transcript in transcripts), itertools.count(1)
     with progress_bar("commands", shown) as progress:
 
@@ -339,17 +338,16 @@ def run_all(
         executor = ThreadPoolExecutor(max(1, min(jobs, len(transcripts))))
         try:
             futures = [
-                executor.submit(_run_one, transcript, start, limits, stop, _log_file(logs, name), seen)
+                executor.submit(_run_one, transcript, start, limits, stop, logs and logs / f"{name}.log", seen)
                 for transcript, name in zip(transcripts, names, strict=True)
             ]
-            _await(futures)
             return [future.result() for future in futures]
         finally:
             stop.set()
             executor.shutdown(cancel_futures=True)
 
 
-def file_names(paths: Iterator[Path]) -> list[str]:
+def _file_names(paths: Iterable[Path]) -> list[str]:
     """Return a name for each that every file system accepts, all different."""
     names: list[str] = []
     for path in paths:
@@ -365,36 +363,17 @@ def file_names(paths: Iterator[Path]) -> list[str]:
 def _run_one(
     transcript: TestFile, start: BotSpec, limits: RegressLimits, stop: threading.Event, log: Path | None, seen: Seen
 ) -> FileReport:
+    """Run one transcript. The dialogue is recorded in `log`, which is open only for that time."""
     if log is None:
         return run_file(transcript, start, limits, stop=stop, seen=seen)
-    with os.fdopen(open_to_append(log, empty=True), "ab") as file:
-        return run_file(transcript, start, limits, stop=stop, sink=_sink(file), seen=seen)
-
-
-def _await(futures: list[Future[FileReport]]) -> None:
-    """Wait until all are done or one fails; in short waits, so that Ctrl-C is noticed."""
-    left = set(futures)
-    while left:
-        done, left = wait(left, timeout=0.5, return_when=FIRST_COMPLETED)
-        for future in done:
-            if (error := future.exception()) is not None:
-                raise error
-
-
-def _log_file(folder: Path | None, name: str) -> Path | None:
-    if folder is None:
-        return None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}.log"
-        os.close(open_to_append(path, empty=True))
+        log.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = open_to_append(log, empty=True)
     except OSError as error:
-        raise SuiteError(f"{folder} cannot be written: {error.strerror}") from None
-    return path
+        raise SuiteError(f"{log.parent} cannot be written: {error.strerror}") from None
+    with os.fdopen(descriptor, "ab") as file:
 
+        def keep(mark: str, seconds: float, data: bytes) -> None:
+            file.write(f"{format_line(mark, seconds, data)}\n".encode())
 
-def _sink(file: BinaryIO) -> Sink:
-    def keep(mark: str, seconds: float, data: bytes) -> None:
-        file.write(f"{format_line(mark, seconds, data)}\n".encode())
-
-    return keep
+        return run_file(transcript, start, limits, stop=stop, sink=keep, seen=seen)

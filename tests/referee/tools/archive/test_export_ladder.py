@@ -98,14 +98,6 @@ def test_forfeits_are_results_unless_left_out(season: Filled, capsys: Capture) -
         assert len(capsys.readouterr().out.splitlines()) == 1 + count
 
 
-@pytest.mark.slow
-def test_verify_reads_the_store_itself(played: Filled, capsys: Capture) -> None:
-    assert main_verify([str(played.path)]) == 0
-    assert capsys.readouterr().out == f"{played.path}: 4 matches, 4 as recorded, 0 not\n"
-    assert main_verify([f"{played.path}.none", "sqlite:///nowhere.db"]) == 2
-    assert capsys.readouterr().err.count("\n") == 2
-
-
 def test_a_file_appears_when_it_is_complete(season: Filled, tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "here").mkdir()
     assert ladder_export.main([str(season.path), "-o", str(tmp_path / "here")]) == 2

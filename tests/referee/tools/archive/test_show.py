@@ -85,8 +85,6 @@ def test_the_default_is_the_last_ply_of_the_first_match(file: Path, capsys: pyte
     assert "ply 3 of 3: black button" in out and "White to move (seat 2)" in out and "(" not in out.split("\n")[6]
     assert main([str(file), "--ply", "0"]) == 0
     assert "ply 0 of 3\n" in capsys.readouterr().out
-    assert main([str(file), "--match", "m-2"]) == 0
-    assert "go size=3" in (out := capsys.readouterr().out) and "1(X). . 1" in out
 
 
 @pytest.mark.slow
@@ -95,7 +93,7 @@ def test_a_place_names_match_and_ply(file: Path, capsys: pytest.CaptureFixture[s
         assert main(words) == 0
         assert capsys.readouterr().out == BOARD
     assert main([f"{file}#m-2"]) == 0
-    assert "go size=3" in capsys.readouterr().out
+    assert "go size=3" in (out := capsys.readouterr().out) and "1(X). . 1" in out
 
 
 @pytest.mark.slow
@@ -186,7 +184,6 @@ def test_the_end_of_a_match(tmp_path: Path) -> None:
         (["--ply", "2..1"], "the first of a range stands before the last"),
         (["--ply", "0,9"], "ply 9: the match m-1 has the plies 0 to 3"),
         (["--all", "-o", "x.svg"], "a picture is of one ply, and these are 4"),
-        (["--match", "m-3"], "holds no match m-3; it holds m-1, m-2"),
         (["-o", "board.png"], "-o board.png: pictures are SVG"),
         (["-o", "/nowhere/board.svg"], "cannot write /nowhere/board.svg: No such file"),
         (["--engine", "./nothing"], "./nothing does not exist"),
@@ -232,7 +229,7 @@ def test_a_file_without_matches(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "holds no match" in capsys.readouterr().err
     path = tmp_path / "many"
     path.write_bytes(b"".join(record(f"m-{n}").lines() for n in range(9)))
-    assert main([str(path), "--match", "x"]) == 2
+    assert main([f"{path}#x"]) == 2
     assert "m-0, m-1, m-2, m-3, m-4 … (9 matches)" in capsys.readouterr().err
 
 

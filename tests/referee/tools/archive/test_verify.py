@@ -16,7 +16,7 @@ from ggp.referee.match.setting import Timeouts
 from ggp.referee.records import records_in
 from ggp.referee.tools.archive.verify import Checker, VerifiedMatch
 from tests.support import TESTS
-from tests.support.cli import PYTHON, ggp
+from tests.support.cli import PYTHON
 from tests.support.series import make_setup, play
 
 pytestmark = pytest.mark.slow
@@ -135,11 +135,3 @@ def test_faults_of_the_other_engine_are_its_own(file: Path, fault: str, said: st
 def test_an_engine_that_always_fails_is_given_up(file: Path, capsys: Capture) -> None:
     assert main([str(file), "--engine", foreign("dies", 1), "--jobs", "1"]) == 2
     assert "given up after 10 failures" in capsys.readouterr().err
-
-
-def test_import_then_verify(tmp_path: Path) -> None:
-    (tmp_path / "x.sgf").write_text("(;SZ[5];B[cc];W[dd]RE[B+R])", encoding="utf-8")
-    ran = ggp("import", str(tmp_path / "x.sgf"), "-o", str(tmp_path / "x.jsonl"))
-    assert ran.status == 0 and ran.out == ""
-    ran = ggp("verify", str(tmp_path / "x.jsonl"), "--json", "--engine", f"{PYTHON} -m ggp.engines")
-    assert ran.status == 0 and ran.json["as_recorded"] == 1
