@@ -61,49 +61,49 @@ class MatchUnavailable(CodedError, LookupError):
     code = "unknown-match"
 
 
-class SeenEvents(NamedTuple):
+class MatchEvent(NamedTuple):
     """The next event of a match that is followed."""
 
     match: str
     event: Event
 
 
-class Again(NamedTuple):
+class MatchRestarted(NamedTuple):
     """The match was restarted: discard its events; they are sent again from the first."""
 
     match: str
 
 
-class Missing(NamedTuple):
+class EventsMissing(NamedTuple):
     """Events from this number on were lost; they are requested."""
 
     match: str
     number: int
 
 
-class NoSuch(NamedTuple):
+class MatchUnknown(NamedTuple):
     """The lobby does not know the match; it is not followed any more."""
 
     match: str
 
 
-class Happened(NamedTuple):
+class LadderNews(NamedTuple):
     """News of the ladder that is followed; `roll` has the running matches."""
 
     news: News
 
 
-class Up(NamedTuple):
+class Connected(NamedTuple):
     """Connected."""
 
 
-class Down(NamedTuple):
+class Disconnected(NamedTuple):
     """Not connected, and why; it reconnects by itself."""
 
     reason: str
 
 
-Sight = SeenEvents | Again | Missing | NoSuch | Happened | Up | Down
+SpectatorUpdate = MatchEvent | MatchRestarted | EventsMissing | MatchUnknown | LadderNews | Connected | Disconnected
 
 
 class _Thread:
@@ -134,7 +134,7 @@ class Spectator:
         self.roll = Roll()
         self._threads: dict[bytes, _Thread] = {}
         self._questions: dict[bytes, _Thread] = {}
-        self._sights: deque[Sight] = deque()
+        self._updates: deque[SpectatorUpdate] = deque()
         self._why = ""  # the last reported reason why the connection is down
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.SUB)
@@ -186,16 +186,16 @@ class Spectator:
         (see Rewritten)."""
         self.follow(match)
         while True:
-            sight = self.read(QUIET)
-            if isinstance(sight, NoSuch):
+            update = self.read(QUIET)
+            if isinstance(update, MatchUnknown):
                 raise MatchUnavailable(f"{self.url} knows no match {match}, or not any more")
-            if isinstance(sight, Again):
+            if isinstance(update, MatchRestarted):
                 raise MatchUnavailable(
                     f"the match {match} was taken up from an earlier ply: start again", code="match-restarted"
                 )
-            if isinstance(sight, SeenEvents):
-                yield sight.event
-                if isinstance(sight.event, MatchEnded):
+            if isinstance(update, MatchEvent):
+                yield update.event
+                if isinstance(update.event, MatchEnded):
                     return
 
     def follow(self, match: str) -> None:
@@ -213,10 +213,10 @@ class Spectator:
         """Follow what begins and ends in a ladder; without a name, in the lobby's."""
         self._begin(LADDER, name)
 
-    def read(self, seconds: float) -> Sight | None:
-        """The next sight, None if there is none within this time. Raises AccessRefused if the keys do not fit."""
+    def read(self, seconds: float) -> SpectatorUpdate | None:
+        """The next update, None if there is none within this time. Raises AccessRefused if the keys do not fit."""
         until = time.monotonic() + seconds
-        while not self._sights:
+        while not self._updates:
             now = time.monotonic()
             self._ask(now)
             due = min([until, *(thread.ask_at for thread in self._threads.values() if self.up)])
@@ -227,7 +227,7 @@ class Spectator:
                 self._take_message()
             elif not ready and time.monotonic() >= until:
                 return None
-        return self._sights.popleft()
+        return self._updates.popleft()
 
     # -- what is followed --------------------------------------------------------------------------------------------
 
@@ -277,13 +277,13 @@ class Spectator:
         if event == _UP:
             self.up, self._why = True, ""
             self._handshakes.succeeded()
-            self._sights.append(Up())
+            self._updates.append(Connected())
         else:
             self.up = False
             self._handshakes.failed(event, news["value"])
             if self._why != _DOWN[event]:
                 self._why = _DOWN[event]
-                self._sights.append(Down(self._why))
+                self._updates.append(Disconnected(self._why))
 
     def _take_message(self) -> None:
         topic, *payload = self._socket.recv_multipart()
@@ -318,15 +318,15 @@ class Spectator:
         try:
             found = sequence.take(event, link)
         except Rewritten:
-            self._sights.append(Again(thread.name))
+            self._updates.append(MatchRestarted(thread.name))
             found = sequence.take(event, link)
-        self._sights.extend(SeenEvents(thread.name, one) for one in found)
+        self._updates.extend(MatchEvent(thread.name, one) for one in found)
         if sequence.ended:
             self._end(thread)
         elif sequence.missing:
             if not thread.behind:
                 thread.behind = True
-                self._sights.append(Missing(thread.name, sequence.next))
+                self._updates.append(EventsMissing(thread.name, sequence.next))
             self._ask_soon(thread)
 
     def _hear_of_ladder(self, thread: _Thread, news: News) -> None:
@@ -334,7 +334,7 @@ class Spectator:
             self._answered(thread)
             thread.ask_at = time.monotonic() + QUIET
         if self.roll.take(news) is not None:
-            self._sights.append(Happened(news))
+            self._updates.append(LadderNews(news))
         if self.roll.missing:
             self._ask_soon(thread)
 
@@ -349,7 +349,7 @@ class Spectator:
     def _unknown(self, thread: _Thread) -> None:
         self._answered(thread)
         if thread.kind == MATCH:
-            self._sights.append(NoSuch(thread.name))
+            self._updates.append(MatchUnknown(thread.name))
             self._end(thread)
         else:
             thread.ask_at = time.monotonic() + QUIET

@@ -10,7 +10,16 @@ from ggp.protocol.printed import escaped
 from ggp.protocol.records import Event, MatchEnded, MatchStarted
 from ggp.protocol.spectator_wire import Over, Roll, SpectatorState, is_match_id
 from ggp.protocol.transports.keys import read_public
-from ggp.protocol.transports.spectator import Again, Down, Happened, Missing, NoSuch, SeenEvents, Spectator, Up
+from ggp.protocol.transports.spectator import (
+    Connected,
+    Disconnected,
+    EventsMissing,
+    LadderNews,
+    MatchEvent,
+    MatchRestarted,
+    MatchUnknown,
+    Spectator,
+)
 from ggp.referee.command_line import HELP, run_command
 from ggp.referee.match.analysis import line_of
 from ggp.referee.terminal import escape_unprintable
@@ -70,12 +79,12 @@ def _follow(there: Spectator, word: str, bot: str, as_json: bool) -> None:
                     raise _unknown(there, new)
                 there.follow(new)
                 shown, over = new, False
-        sight = there.read(1.0)
-        match sight:
-            case SeenEvents(_, event):
+        update = there.read(1.0)
+        match update:
+            case MatchEvent(_, event):
                 click.echo(escaped(msgspec.json.encode(event).decode()) if as_json else _line(event))
                 over = over or isinstance(event, MatchEnded)
-            case Happened(news):
+            case LadderNews(news):
                 known = True
                 if as_json and not isinstance(news, SpectatorState):
                     click.echo(escaped(msgspec.json.encode(news).decode()))
@@ -83,17 +92,17 @@ def _follow(there: Spectator, word: str, bot: str, as_json: bool) -> None:
                     click.echo(escape_unprintable(f"{shown} was given up: its bots did not come back"), err=True)
                     there.leave(shown)
                     over = True
-            case NoSuch(name):
+            case MatchUnknown(name):
                 over = True
                 if word:
                     raise _unknown(there, name)
-            case Again(name):
+            case MatchRestarted(name):
                 click.echo(escape_unprintable(f"{name} was taken up from an earlier ply:"), err=as_json)
-            case Missing(_, number):
+            case EventsMissing(_, number):
                 click.echo(f"events from {number} on were lost on the way and are asked for", err=True)
-            case Up():
+            case Connected():
                 click.echo(f"connected to {there.url}", err=True)
-            case Down(reason):
+            case Disconnected(reason):
                 click.echo(escape_unprintable(f"{_trouble(there, reason)} (trying again)"), err=True)
 
 
@@ -144,9 +153,9 @@ def list_matches(there: Spectator) -> str:
     there.follow_ladder()
     until, reason = time.monotonic() + PATIENCE, "no answer"
     while (left := until - time.monotonic()) > 0:
-        sight = there.read(left)
-        if isinstance(sight, Happened):
+        update = there.read(left)
+        if isinstance(update, LadderNews):
             return listing(there.roll, most=10_000)
-        if isinstance(sight, Down):
-            reason = sight.reason
+        if isinstance(update, Disconnected):
+            reason = update.reason
     raise click.ClickException(_trouble(there, reason))

@@ -10,16 +10,16 @@ from ggp.protocol.spectator_wire import Begun, CaughtUp, MatchHead, Over, Reques
 from ggp.protocol.transports import spectator
 from ggp.protocol.transports.keys import new_pair
 from ggp.protocol.transports.spectator import (
-    Again,
-    Down,
-    Happened,
+    Connected,
+    Disconnected,
+    EventsMissing,
+    LadderNews,
+    MatchEvent,
+    MatchRestarted,
     MatchUnavailable,
-    Missing,
-    NoSuch,
-    SeenEvents,
-    Sight,
+    MatchUnknown,
     Spectator,
-    Up,
+    SpectatorUpdate,
 )
 from ggp.protocol.transports.zmq import AccessRefused
 from tests.support.codes import raises
@@ -27,19 +27,19 @@ from tests.support.spectator_publisher import KEY, PATIENCE, SmallSpectatorServe
 
 TOPIC = f"match/{KEY}"
 HEAD = MatchHead(match=KEY, game="yugo", bots=("ann", "bob"))
-T = TypeVar("T", bound=Sight)
+T = TypeVar("T", bound=SpectatorUpdate)
 
 
 def next_of(there: Spectator, kind: type[T]) -> T:
-    """The next sight, which is of this kind."""
-    sight = there.read(PATIENCE)
-    assert isinstance(sight, kind), sight
-    return sight
+    """The next update, which is of this kind."""
+    update = there.read(PATIENCE)
+    assert isinstance(update, kind), update
+    return update
 
 
 def plies(there: Spectator, count: int) -> list[int]:
     """The numbers of the next events."""
-    return [next_of(there, SeenEvents).event.seq for _ in range(count)]
+    return [next_of(there, MatchEvent).event.seq for _ in range(count)]
 
 
 def asked(there: Spectator, server: SmallSpectatorServer) -> Request:
@@ -56,12 +56,12 @@ def test_a_match_from_its_first_event_to_its_last() -> None:
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.answer(asked(there, server), told[:2])
         server.lines(TOPIC, *told[2:4], told[3])
         assert plies(there, 4) == [0, 1, 2, 3]
         server.lines(TOPIC, told[4])
-        assert isinstance(next_of(there, SeenEvents).event, MatchEnded)
+        assert isinstance(next_of(there, MatchEvent).event, MatchEnded)
         server.lines(TOPIC, told[4])
         assert there.read(0.05) is None
 
@@ -70,12 +70,12 @@ def test_a_gap_is_reported_and_filled_page_by_page() -> None:
     told = [line for _, line in events(8, ended=False)]
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.answer(asked(there, server), told[:2])
         assert plies(there, 2) == [0, 1]
         assert there.read(0.05) is None
         server.lines(TOPIC, *told[5:9])
-        assert next_of(there, Missing) == Missing(KEY, 2)
+        assert next_of(there, EventsMissing) == EventsMissing(KEY, 2)
         request = asked(there, server)
         assert request.number == 1
         server.answer(request, told[:3], 9)
@@ -91,7 +91,7 @@ def test_an_answer_that_does_not_come_is_asked_for_again(monkeypatch: pytest.Mon
     told = [line for _, line in events(2, ended=False)]
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         first = asked(there, server)
         second = asked(there, server)
         assert first.topic != second.topic
@@ -106,7 +106,7 @@ def test_silence_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     told = [line for _, line in events(1)]
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.answer(asked(there, server), told[:2])
         assert plies(there, 2) == [0, 1]
         server.answer(asked(there, server), told)
@@ -117,11 +117,11 @@ def test_another_match_under_the_same_key_starts_again() -> None:
     told, other = ([line for _, line in events(3, bot=name)] for name in ("ann", "cid"))
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.answer(asked(there, server), told[:3])
         assert plies(there, 3) == [0, 1, 2]
         server.lines(TOPIC, *other)
-        assert next_of(there, Again) == Again(KEY)
+        assert next_of(there, MatchRestarted) == MatchRestarted(KEY)
         assert plies(there, 5) == [0, 1, 2, 3, 4]
 
 
@@ -129,14 +129,14 @@ def test_a_lost_connection_comes_back_and_what_was_missed_too() -> None:
     told = [line for _, line in events(3)]
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.answer(asked(there, server), told[:2])
         assert plies(there, 2) == [0, 1]
         assert there.read(0.05) is None
         server.close()
-        assert next_of(there, Down).reason == "the connection was lost"
+        assert next_of(there, Disconnected).reason == "the connection was lost"
         with SmallSpectatorServer(server.url) as again:
-            while not isinstance(there.read(PATIENCE), Up):
+            while not isinstance(there.read(PATIENCE), Connected):
                 continue
             request = asked(there, again)
             assert request.number == 1
@@ -150,16 +150,16 @@ def test_no_listener_is_reported_once() -> None:
         url = server.url
     with Spectator(url) as there:
         there.follow(KEY)
-        assert next_of(there, Down).reason == "no program listens there"
+        assert next_of(there, Disconnected).reason == "no program listens there"
         assert there.read(0.6) is None
 
 
 def test_a_match_that_is_unknown() -> None:
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.say(asked(there, server).topic, Unknown(KEY))
-        assert next_of(there, NoSuch) == NoSuch(KEY)
+        assert next_of(there, MatchUnknown) == MatchUnknown(KEY)
         there.leave(KEY)
         with pytest.raises(ValueError, match=r"\.\./x"):
             there.follow("../x")
@@ -170,7 +170,7 @@ def test_what_is_left_is_not_heard_of() -> None:
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
         there.follow("another")
-        next_of(there, Up)
+        next_of(there, Connected)
         there.leave(KEY)
         while server.subscription() != b"\0" + TOPIC.encode():
             continue
@@ -182,13 +182,13 @@ def test_a_ladder_is_followed_whatever_it_is_called() -> None:
     begun = Begun(seq=7, run="a", head=HEAD)
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow_ladder()
-        next_of(there, Up)
+        next_of(there, Connected)
         server.say("ladder/club", begun)
         state = SpectatorState(seq=7, run="a", ladder="club", matches=())
         server.say(asked(there, server).topic, state)
-        assert next_of(there, Happened) == Happened(state)
+        assert next_of(there, LadderNews) == LadderNews(state)
         server.say("ladder/club", begun)
-        assert next_of(there, Happened) == Happened(begun) and there.roll.matches == {KEY: HEAD}
+        assert next_of(there, LadderNews) == LadderNews(begun) and there.roll.matches == {KEY: HEAD}
         server.say("ladder/club", Over(seq=9, run="a", head=HEAD))
         request = asked(there, server)
         assert request.number == 8
@@ -200,18 +200,18 @@ def test_a_ladder_that_is_unknown_is_asked_for_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(spectator, "QUIET", 0.1)
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow_ladder("club")
-        next_of(there, Up)
+        next_of(there, Connected)
         server.say(asked(there, server).topic, Unknown("club"))
         state = SpectatorState(seq=7, run="a", ladder="club", matches=())
         server.say(asked(there, server).topic, state)
-        assert next_of(there, Happened) == Happened(state)
+        assert next_of(there, LadderNews) == LadderNews(state)
 
 
 def test_what_does_not_belong_there_is_passed_over() -> None:
     told, longer = ([line for _, line in events(1, key)] for key in (KEY, f"{KEY}1"))
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         server.answer(asked(there, server), told[:1])
         assert plies(there, 1) == [0]
         server.publish(TOPIC, b"\xc1")
@@ -234,7 +234,7 @@ def test_the_iterator_tells_a_whole_match() -> None:
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         found = there.match(KEY)
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         request = asked(there, server)
         there.follow_ladder()
         server.say(asked(there, server).topic, SpectatorState(seq=1, run="a", ladder="club", matches=()))
@@ -247,7 +247,7 @@ def test_the_iterator_says_why_it_cannot(how: str) -> None:
     told, other = ([line for _, line in events(3, bot=name)] for name in ("ann", "cid"))
     with SmallSpectatorServer() as server, Spectator(server.url) as there:
         there.follow(KEY)
-        next_of(there, Up)
+        next_of(there, Connected)
         request = asked(there, server)
         if how == "no such":
             server.say(request.topic, Unknown(KEY))
@@ -265,7 +265,7 @@ def test_with_the_key_of_the_server_it_is_encrypted() -> None:
     with SmallSpectatorServer(keys=pair) as server:
         with Spectator(server.url, pair.public) as there:
             there.follow(KEY)
-            next_of(there, Up)
+            next_of(there, Connected)
             server.answer(asked(there, server), told)
             assert plies(there, 3) == [0, 1, 2]
         with (
@@ -273,7 +273,7 @@ def test_with_the_key_of_the_server_it_is_encrypted() -> None:
             raises(AccessRefused, "keys-needed"),
         ):
             while True:  # which of the two ends closes first decides whether the first try says why
-                next_of(there, Down)
+                next_of(there, Disconnected)
 
 
 @pytest.mark.slow
@@ -285,7 +285,7 @@ def test_a_wrong_server_key_ends_the_attempts(keyed: bool) -> None:
         raises(AccessRefused, "wrong-server-key", *([] if keyed else ["no-keys-asked"])),
     ):
         while True:
-            next_of(there, Down)
+            next_of(there, Disconnected)
 
 
 @pytest.mark.parametrize(

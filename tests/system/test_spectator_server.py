@@ -16,7 +16,14 @@ import pytest
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, read_records
 from ggp.protocol.spectator_wire import Begun
 from ggp.protocol.transports.keys import new_pair, write_pair
-from ggp.protocol.transports.spectator import Down, Happened, MatchUnavailable, SeenEvents, Spectator, Up
+from ggp.protocol.transports.spectator import (
+    Connected,
+    Disconnected,
+    LadderNews,
+    MatchEvent,
+    MatchUnavailable,
+    Spectator,
+)
 from ggp.protocol.transports.zmq import AccessRefused
 from ggp.referee.ladder.store.store import Store
 from tests.support import ROOT
@@ -85,10 +92,10 @@ def begun(there: Spectator) -> str:
     """The name of the next match that begins."""
     there.follow_ladder()
     while True:
-        sight = there.read(PATIENCE)
-        assert sight is not None and not isinstance(sight, Down)
-        if isinstance(sight, Happened) and isinstance(sight.news, Begun):
-            return sight.news.head.match
+        update = there.read(PATIENCE)
+        assert update is not None and not isinstance(update, Disconnected)
+        if isinstance(update, LadderNews) and isinstance(update.news, Begun):
+            return update.news.head.match
 
 
 def until_ply(there: Spectator, ply: int) -> list[Event]:
@@ -105,11 +112,11 @@ def _events(there: Spectator, enough: Callable[[list[Event]], bool]) -> list[Eve
     until, passed = time.monotonic() + PATIENCE, list[object]()
     while not enough(found):
         assert time.monotonic() < until, (found[-1:], passed[-20:])
-        sight = there.read(1.0)
-        if isinstance(sight, SeenEvents):
-            found.append(sight.event)
+        update = there.read(1.0)
+        if isinstance(update, MatchEvent):
+            found.append(update.event)
         else:
-            passed.append(sight)
+            passed.append(update)
     return found
 
 
@@ -134,7 +141,7 @@ def test_a_killed_spectator_process_is_started_again_and_spectators_go_on(club: 
         seen += rest(there)
         assert seen == club.stored(key)
         os.kill(club.spectator_server(), signal.SIGKILL)
-        while not isinstance(there.read(PATIENCE), Up):
+        while not isinstance(there.read(PATIENCE), Connected):
             continue
         assert list(there.match(key)) == seen
 
@@ -213,11 +220,11 @@ def test_with_the_servers_key_all_spectators_are_admitted(tmp_path: Path) -> Non
     port = urlsplit(server.wait_for("spectators", word="open")[0]["url"]).port
     with Spectator(f"tcp://127.0.0.1:{port}", pair.public) as there:
         there.follow_ladder()
-        assert isinstance(there.read(PATIENCE), Up) and isinstance(there.read(PATIENCE), Happened)
+        assert isinstance(there.read(PATIENCE), Connected) and isinstance(there.read(PATIENCE), LadderNews)
     # libzmq may or may not name the cause of the first failure: until it does, the connection is only down.
     with Spectator(f"tcp://127.0.0.1:{port}") as there, raises(AccessRefused, "keys-needed"):
         while True:
-            assert isinstance(there.read(PATIENCE), Down)
+            assert isinstance(there.read(PATIENCE), Disconnected)
     assert server.end().status == 0
 
 

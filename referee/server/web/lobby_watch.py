@@ -14,7 +14,16 @@ from ggp.protocol.errors import Problem
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
 from ggp.protocol.spectator_wire import is_match_id
 from ggp.protocol.token_bucket import TokenBucket
-from ggp.protocol.transports.spectator import Again, Down, Happened, NoSuch, SeenEvents, Sight, Spectator, Up
+from ggp.protocol.transports.spectator import (
+    Connected,
+    Disconnected,
+    LadderNews,
+    MatchEvent,
+    MatchRestarted,
+    MatchUnknown,
+    Spectator,
+    SpectatorUpdate,
+)
 from ggp.referee.records import LiveHead
 
 ROOM = 20  # matches of a connection: each takes two subscriptions at once, of the 50 that a lobby takes at once
@@ -192,22 +201,22 @@ class _Watcher(threading.Thread):
             while self._wishes and self._bucket.try_consume(1, time.monotonic()):
                 begins, match = self._wishes.popleft()
                 (self._spectator.follow if begins else self._spectator.leave)(match)
-            if (sight := self._spectator.read(_LOOK)) is not None:
-                self._take(sight)
+            if (update := self._spectator.read(_LOOK)) is not None:
+                self._take(update)
 
-    def _take(self, sight: Sight) -> None:
-        match sight:
-            case SeenEvents(name, event):
+    def _take(self, update: SpectatorUpdate) -> None:
+        match update:
+            case MatchEvent(name, event):
                 if (found := self.matches.get(name)) is not None:
                     found.add(event)
-            case Again(name):
+            case MatchRestarted(name):
                 if (found := self.matches.get(name)) is not None:
                     self.matches[name] = WatchedMatch(name)
                     found.lose()
-            case NoSuch(name):
+            case MatchUnknown(name):
                 if (found := self.matches.pop(name, None)) is not None:
                     found.lose()
-            case Happened():
+            case LadderNews():
                 matches = self._spectator.roll.matches.values()
                 self.heads = [
                     LiveHead(head.match, head.game, head.options, head.bots, head.control, head.started, head.plies)
@@ -215,7 +224,7 @@ class _Watcher(threading.Thread):
                 ]
                 if self._news is not None:
                     self._news()
-            case Up():
+            case Connected():
                 self.trouble = ""
-            case Down(reason):
+            case Disconnected(reason):
                 self.trouble = f"The bot server is away ({reason}); what is missed comes when it is back."
