@@ -182,20 +182,6 @@ class Channel:
         """The names the peer lists, "split on any white space"; empty if it refuses."""
         return _names(await self.ask("list_commands", deadline))
 
-    async def known_command(self, name: str, deadline: float) -> bool:
-        """Whether the peer says `true`; anything else means false."""
-        reply = await self.ask(f"known_command {name}", deadline)
-        return reply.ok and reply.text.strip() == "true"
-
-    async def say_quit(self, deadline: float) -> None:
-        """The polite part of closing: `quit`, and its answer if it comes. Never raises the peer's faults."""
-        try:
-            await self.ask("quit", deadline)
-            while True:  # what the peer still has to say before it closes its output
-                await self.receive(deadline)
-        except PEER_FAULTS:
-            return
-
     @property
     def unanswered(self) -> tuple[str, bytes]:
         """The first command that has no whole answer, as it was sent, "" if there is none; and what came since."""

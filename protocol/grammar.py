@@ -68,19 +68,6 @@ def split_words(line: str) -> list[str]:
     return line.split() if line.isascii() else [word for word in line.split(" ") if word]
 
 
-def format_command(command: Command) -> str:
-    """Command -> its line without LF. Raises LocalProtocolError for what could not be read back."""
-    words = [command.name, *command.arguments]
-    if not all(words) or any(" " in word for word in words):
-        raise LocalProtocolError(f"a command's words are neither empty nor hold blanks: {words!r}", code="bad-word")
-    if command.id is not None and not 0 <= command.id <= MAX_ID:
-        raise LocalProtocolError(f"an id is 0..{MAX_ID}, not {command.id}", code="bad-id")
-    line = " ".join(words)
-    head = "" if command.id is None else f"{command.id} "
-    check_line(line, head)
-    return head + line
-
-
 def check_line(line: str, head: str = "") -> None:
     """Raise LocalProtocolError unless `line`, a command without id, may be sent after `head`, its id and a blank.
 

@@ -38,16 +38,7 @@ from ggp.protocol.lobby_wire import (
     printable,
 )
 from ggp.protocol.transports.keys import KeyPair
-from ggp.protocol.transports.zmq import (
-    HEARTBEAT_MS,
-    HIGH_WATER,
-    SILENCE_MS,
-    UNBOUNDED,
-    AccessRefused,
-    Handshakes,
-    check_url,
-    is_loopback,
-)
+from ggp.protocol.transports.zmq import AccessRefused, Handshakes, check_url, is_loopback, new_socket, use_keys
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled each time, and up to half of it at random
 SETTLED = 30.0  # seconds that a connection stands before the waits are short again
@@ -247,26 +238,18 @@ class Dial:
     # -- the connection ----------------------------------------------------------------------------------------------
 
     def _connect(self, now: float) -> None:
-        socket = self._context.socket(zmq.DEALER)
+        largest = MAX_ANSWER if self.hello is None else max(MAX_COMMAND, MAX_TEXT)
+        socket = new_socket(self._context, zmq.DEALER, largest, self.url)
         options = {
-            zmq.LINGER: 0,
             zmq.SNDTIMEO: SEND_MS,
-            zmq.MAXMSGSIZE: MAX_ANSWER if self.hello is None else max(MAX_COMMAND, MAX_TEXT),
-            zmq.SNDHWM: HIGH_WATER,
-            zmq.RCVHWM: UNBOUNDED,
-            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
-            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
             zmq.CONNECT_TIMEOUT: PATIENCE_MS,
             zmq.HANDSHAKE_IVL: PATIENCE_MS,
             zmq.RECONNECT_IVL: -1,
-            zmq.IPV6: int("[" in self.url),
         }
         for option, value in options.items():
             socket.setsockopt(option, value)
         if self._lobby.pair is not None:
-            socket.setsockopt(zmq.CURVE_SERVERKEY, self._lobby.server_key.encode())
-            socket.setsockopt(zmq.CURVE_PUBLICKEY, self._lobby.pair.public.encode())
-            socket.setsockopt(zmq.CURVE_SECRETKEY, self._lobby.pair.secret.encode())
+            use_keys(socket, self._lobby.pair, self._lobby.server_key)
         self._socket, self._monitor = socket, socket.get_monitor_socket(_UP | sum(_ENDS))
         self._poller.register(socket, zmq.POLLIN)
         self._poller.register(self._monitor, zmq.POLLIN)

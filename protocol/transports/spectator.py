@@ -38,7 +38,7 @@ from ggp.protocol.spectator_wire import (
     topic_of,
 )
 from ggp.protocol.transports.keys import new_pair
-from ggp.protocol.transports.zmq import HEARTBEAT_MS, SILENCE_MS, UNBOUNDED, Handshakes, check_url, is_loopback
+from ggp.protocol.transports.zmq import Handshakes, check_url, is_loopback, new_socket, use_keys
 
 PATIENCE = 3.0  # seconds until an unanswered request is repeated
 QUIET = 10.0  # seconds of silence after which a request checks whether the last message was lost
@@ -106,7 +106,7 @@ class Disconnected(NamedTuple):
 SpectatorUpdate = MatchEvent | MatchRestarted | EventsMissing | MatchUnknown | LadderNews | Connected | Disconnected
 
 
-class _Thread:
+class _Followed:
     """What is followed under one topic, and its open request."""
 
     def __init__(self, kind: str, name: str, now: float) -> None:
@@ -132,31 +132,22 @@ class Spectator:
         self.url = url
         self.up = False
         self.roll = Roll()
-        self._threads: dict[bytes, _Thread] = {}
-        self._questions: dict[bytes, _Thread] = {}
+        self._threads: dict[bytes, _Followed] = {}
+        self._questions: dict[bytes, _Followed] = {}
         self._updates: deque[SpectatorUpdate] = deque()
         self._why = ""  # the last reported reason why the connection is down
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._socket = self._context.socket(zmq.SUB)
+        self._socket = new_socket(self._context, zmq.SUB, MAX_PUBLISHED, url)
         options = {
-            zmq.LINGER: 0,
-            zmq.MAXMSGSIZE: MAX_PUBLISHED,
-            zmq.RCVHWM: UNBOUNDED,
-            zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
-            zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
             zmq.HANDSHAKE_IVL: _HANDSHAKE_MS,
             zmq.CONNECT_TIMEOUT: _HANDSHAKE_MS,
             zmq.RECONNECT_IVL: _RECONNECT_MS,
             zmq.RECONNECT_IVL_MAX: _LONGEST_MS,
-            zmq.IPV6: int("[" in url),
         }
         for option, value in options.items():
             self._socket.setsockopt(option, value)
         if server_key:
-            pair = new_pair()  # the lobby accepts every client key
-            self._socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
-            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
-            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
+            use_keys(self._socket, new_pair(), server_key)  # the lobby accepts every client key
         self._handshakes = Handshakes(url, bool(server_key), "--server-key KEY")
         self._monitor = self._socket.get_monitor_socket(_UP | sum(_DOWN))
         self._poller = zmq.Poller()
@@ -232,12 +223,12 @@ class Spectator:
     # -- what is followed --------------------------------------------------------------------------------------------
 
     def _begin(self, kind: str, name: str) -> None:
-        thread = _Thread(kind, name, time.monotonic())
+        thread = _Followed(kind, name, time.monotonic())
         if thread.topic not in self._threads:
             self._threads[thread.topic] = thread
             self._socket.subscribe(thread.topic)
 
-    def _end(self, thread: _Thread) -> None:
+    def _end(self, thread: _Followed) -> None:
         self._answered(thread)
         del self._threads[thread.topic]
         self._socket.unsubscribe(thread.topic)
@@ -255,13 +246,13 @@ class Spectator:
                 self._questions[thread.question] = thread
                 self._socket.subscribe(thread.question)
 
-    def _answered(self, thread: _Thread) -> None:
+    def _answered(self, thread: _Followed) -> None:
         """Close the open request."""
         if self._questions.pop(thread.question, None):
             self._socket.unsubscribe(thread.question)
         thread.question = b""
 
-    def _ask_soon(self, thread: _Thread) -> None:
+    def _ask_soon(self, thread: _Followed) -> None:
         """Request what is missing, unless an answer is due anyway."""
         if not thread.question:
             thread.ask_at = min(thread.ask_at, time.monotonic() + _AGAIN)
@@ -300,7 +291,7 @@ class Spectator:
             thread.ask_at = time.monotonic() + QUIET
         self._hear(thread, said, link)
 
-    def _hear(self, thread: _Thread, said: Published, link: str) -> None:
+    def _hear(self, thread: _Followed, said: Published, link: str) -> None:
         match said:
             case MatchStarted() | MovePlayed() | MatchEnded():
                 if thread.kind == MATCH and said.match == thread.name:
@@ -313,7 +304,7 @@ class Spectator:
             case _:
                 self._unknown(thread)
 
-    def _hear_event(self, thread: _Thread, event: Event, link: str) -> None:
+    def _hear_event(self, thread: _Followed, event: Event, link: str) -> None:
         sequence = thread.sequence
         try:
             found = sequence.take(event, link)
@@ -329,7 +320,7 @@ class Spectator:
                 self._updates.append(EventsMissing(thread.name, sequence.next))
             self._ask_soon(thread)
 
-    def _hear_of_ladder(self, thread: _Thread, news: News) -> None:
+    def _hear_of_ladder(self, thread: _Followed, news: News) -> None:
         if isinstance(news, SpectatorState):
             self._answered(thread)
             thread.ask_at = time.monotonic() + QUIET
@@ -338,7 +329,7 @@ class Spectator:
         if self.roll.missing:
             self._ask_soon(thread)
 
-    def _caught_up(self, thread: _Thread, count: int) -> None:
+    def _caught_up(self, thread: _Followed, count: int) -> None:
         """The answer is complete; if it was one page of several, request the next."""
         self._answered(thread)
         sequence = thread.sequence
@@ -346,7 +337,7 @@ class Spectator:
         came = sequence.ask_from > thread.asked
         thread.ask_at = time.monotonic() + (QUIET if not thread.behind else 0.0 if came else _AGAIN)
 
-    def _unknown(self, thread: _Thread) -> None:
+    def _unknown(self, thread: _Followed) -> None:
         self._answered(thread)
         if thread.kind == MATCH:
             self._updates.append(MatchUnknown(thread.name))

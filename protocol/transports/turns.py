@@ -33,7 +33,7 @@ class ServiceSession(Protocol):
     def send(self, answer: bytes) -> bool:
         """Whether it takes more answers now; else it calls `Turns.add` once it does, or `Turns.forget`."""
 
-    def rest(self) -> None:
+    def all_answered(self) -> None:
         """Everything that it received is answered."""
 
 
@@ -113,7 +113,7 @@ class Turns:
             self._busy.add(id(session))
             self._unanswered.append(session)
         else:
-            session.rest()
+            session.all_answered()
 
     def collect(self) -> None:
         """Take the answers to slow commands; sessions that wait for an answer get a turn again."""

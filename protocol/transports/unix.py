@@ -51,19 +51,19 @@ class UnixService:
         """slow: names of commands that take long and change nothing. Raises AddressError."""
         self.url = url
         self._make, self._most, self._slow = make, sessions, slow
-        self._path = Path(path_of(url))
+        path = Path(path_of(url))
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             with owner_only():
-                self._listener.bind(str(self._path))
+                self._listener.bind(str(path))
             self._listener.listen(_BACKLOG)
-            self._file = self._which()
         except (OSError, UnicodeError) as error:
             self._listener.close()
             reason = (error.strerror or error) if isinstance(error, OSError) else error
             raise AddressError(
                 f"cannot listen at {url[:200]}: {reason}; write unix:///PATH of a new file", code="cannot-listen"
             ) from None
+        self._file = SocketFile(path)
         self.sessions: dict[int, _StreamSession] = {}
         self._ended: list[_StreamSession] = []
         self._full = False  # no more connections are accepted
@@ -96,8 +96,7 @@ class UnixService:
         self.turns.close()
         self._poll.close()
         self._listener.close()
-        if self._file == self._which():
-            self._path.unlink()
+        self._file.remove()
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
         listener, sessions, turns = self._listener.fileno(), self.sessions, self.turns
@@ -144,12 +143,26 @@ class UnixService:
             self._poll.register(self._listener, select.EPOLLIN)
             self._full = False
 
-    def _which(self) -> tuple[int, int] | None:
+
+class SocketFile:
+    """The file of a socket that listens, which nobody else deletes when the socket is closed."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Create it once the socket is bound. None: the socket has no file."""
+        self._path = path
+        self._which = self._look()
+
+    def remove(self) -> None:
+        """Delete the file, unless another service has taken the address over."""
+        if self._path and self._which and self._which == self._look():
+            self._path.unlink()
+
+    def _look(self) -> tuple[int, int] | None:
         try:
-            found = self._path.lstat()
+            found = self._path.lstat() if self._path else None
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return (found.st_dev, found.st_ino) if found else None
 
 
 class _StreamSession:
@@ -233,7 +246,7 @@ class _StreamSession:
             self._ended.append(self)
         return not self._unsent
 
-    def rest(self) -> None:
+    def all_answered(self) -> None:
         """See turns.Session."""
         self._want(select.EPOLLIN)
 

@@ -26,8 +26,10 @@ from ggp.protocol.responder import Responder
 from ggp.protocol.safe_files import owner_only
 from ggp.protocol.transports._router import received
 from ggp.protocol.transports.descriptors import cut, resident, waiting
+from ggp.protocol.transports.keys import KeyPair
 from ggp.protocol.transports.signal_fd import Stopping
 from ggp.protocol.transports.turns import Turns
+from ggp.protocol.transports.unix import SocketFile
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
 LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
@@ -58,9 +60,8 @@ _GONE = (
 )
 _NO_HANDSHAKE = (zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL)
 _OTHER_MECHANISM = 0x11000002  # ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, which pyzmq does not name
-_LISTEN = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):(\d+|\*)")
+_TCP = re.compile(r"tcp://([^:/@;]+|\[[0-9a-fA-F:.]+\]):0*(\d{1,5}|\*)")
 _FILE = re.compile(r"ipc://([^@].*)")
-_PORT = re.compile(r"tcp://.*:0*(\d+)")
 
 
 class AccessRefused(Problem):
@@ -117,12 +118,11 @@ class Dealer:
     """
 
     def __init__(self, url: str, patience: float = 10.0) -> None:
-        if not _is_port(url):
+        if url.startswith("tcp://") and not _split_tcp(url)[1]:
             raise AddressError(f"cannot connect to {url}: a port is 1..65535; write tcp://host:port")
         self.now = time.monotonic
         self._context = zmq.Context()
-        self._socket = _socket(self._context, zmq.DEALER, MAX_ANSWER + 4096)
-        self._socket.setsockopt(zmq.IPV6, "[" in url)  # only if asked for: with it localhost may mean ::1
+        self._socket = new_socket(self._context, zmq.DEALER, MAX_ANSWER + 4096, url)
         self._monitor = self._socket.get_monitor_socket(_THERE | _GONE)
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
@@ -221,7 +221,8 @@ class Service:
         except AddressError:
             self._context.term()
             raise
-        self._file = SocketFile(self.url)
+        file = _FILE.fullmatch(self.url)
+        self._file = SocketFile(Path(file[1]) if file else None)
         self._peers: dict[int, bytes] = {}  # by the descriptor of their connection
         self.turns = Turns()
         self._poll = select.epoll()
@@ -377,7 +378,7 @@ class _ZmqSession:
             self._end(self._peer)
         return not self.responder.closed
 
-    def rest(self) -> None:
+    def all_answered(self) -> None:
         """See turns.Session."""
         kept, self._kept, self._size = self._kept, [], 0
         for data in kept:
@@ -503,56 +504,28 @@ class Unread:
         self._arrivals.close()
 
 
-class SocketFile:
-    """The file of a listening socket, if it is an ipc address: ZeroMQ leaves it there."""
-
-    def __init__(self, url: str) -> None:
-        """Once it is bound."""
-        file = _FILE.fullmatch(url)
-        self._path = Path(file[1]) if file else None
-        self._which = self._look()
-
-    def remove(self) -> None:
-        """Unless another service has taken the address over."""
-        if self._path and self._which and self._which == self._look():
-            self._path.unlink()
-
-    def _look(self) -> tuple[int, int] | None:
-        try:
-            found = self._path.stat() if self._path else None
-        except OSError:
-            return None
-        return (found.st_dev, found.st_ino) if found else None
-
-
 def check_url(url: str) -> None:
-    """Raise AddressError unless `url` is one to connect to: tcp, a host, a port."""
-    if not _LISTEN.fullmatch(url) or url.endswith(("*", ":0")) or not _is_port(url):
+    """Raise AddressError unless a program can connect to `url`: tcp, a host, a port."""
+    if _split_tcp(url)[1] in ("", "*", "0"):
         raise AddressError(f"cannot connect to {url}: write tcp://host:port")
 
 
 def check_listen(url: str) -> None:
-    """Raise AddressError unless `url` is one to listen at: tcp, an address, a port or `*` for a free one."""
-    if not _LISTEN.fullmatch(url) or not _is_port(url):
+    """Raise AddressError unless a program can listen at `url`: tcp, an address, a port or `*` for a free one."""
+    if not _split_tcp(url)[1]:
         raise AddressError(f"cannot listen at {url}: write tcp://ADDRESS:PORT")
 
 
 def is_wildcard(url: str) -> bool:
-    """Return whether `url`, which check_listen accepts, means every address of this machine: no bot can dial it."""
-    parts = _LISTEN.fullmatch(url)
-    if parts is None:
-        return False
-    host = parts[1].strip("[]")
-    try:
-        return host == "*" or ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+    """Return True if `url`, which check_listen accepts, means every address of this machine: no bot can dial it."""
+    host = _split_tcp(url)[0]
+    return host == "*" or _is_ip(host, "is_unspecified")
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url`, which check_url accepts, is on this machine."""
-    parts = _LISTEN.fullmatch(url)
-    return parts is not None and _is_loopback(parts[1].strip("[]"))
+    """Return True if `url`, which check_url accepts, is on this machine."""
+    host = _split_tcp(url)[0]
+    return host == "localhost" or _is_ip(host, "is_loopback")
 
 
 def _readable(socket: "zmq.Socket[bytes]") -> bool:
@@ -569,9 +542,8 @@ def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[z
     Raises AddressError.
     """
     check_local(url)
-    router = _socket(context, zmq.ROUTER, LONGEST_COMMAND)
+    router = new_socket(context, zmq.ROUTER, LONGEST_COMMAND, url)
     router.setsockopt(zmq.ROUTER_MANDATORY, 1)  # report an answer that cannot leave
-    router.setsockopt(zmq.IPV6, "[" in url)
     try:
         with owner_only():
             router.bind(url)
@@ -587,11 +559,9 @@ def check_local(url: str) -> None:
     """Raise AddressError unless only this machine can reach `url`."""
     if url.startswith("ipc://") and url != "ipc://":
         return
-    # ZeroMQ's own grammar knows more (`;` before the address that counts), so only what is plain is let through.
-    parts = _LISTEN.fullmatch(url)
-    if parts is None or not _is_port(url):
+    if not _split_tcp(url)[1]:
         raise AddressError(f"cannot listen at {url}: write tcp://127.0.0.1:PORT")
-    if not _is_loopback(parts[1].strip("[]")):
+    if not is_loopback(url):
         raise AddressError(f"cannot listen at {url}: there are no keys here, so only tcp://127.0.0.1:PORT")
 
 
@@ -599,26 +569,44 @@ def _reason(error: zmq.ZMQError | UnicodeError) -> str:
     return zmq.strerror(error.errno or 0) if isinstance(error, zmq.ZMQError) else str(error)
 
 
-def _is_port(url: str) -> bool:
-    """False for a port that ZeroMQ would take for another one, less by a multiple of 65536."""
-    port = _PORT.fullmatch(url)
-    return port is None or (len(port[1]) <= 5 and int(port[1]) <= 65535)
+def _split_tcp(url: str) -> tuple[str, str]:
+    """Return the host, without brackets, and the port of tcp://HOST:PORT; two empty strings for any other address.
+
+    ZeroMQ's own grammar has more (`;` before the address that counts) and takes a port modulo 65536, so only plain
+    addresses are accepted.
+    """
+    parts = _TCP.fullmatch(url)
+    if parts is None or (parts[2] != "*" and int(parts[2]) > 65535):
+        return "", ""
+    return parts[1].strip("[]"), parts[2]
 
 
-def _is_loopback(host: str) -> bool:
+def _is_ip(host: str, what: str) -> bool:
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return bool(getattr(ipaddress.ip_address(host), what))
     except ValueError:
         return False
 
 
-def _socket(context: "zmq.Context[zmq.Socket[bytes]]", kind: int, largest: int) -> "zmq.Socket[bytes]":
-    """A socket with every bound set: frame size, queues, heartbeats."""
+def new_socket(context: "zmq.Context[zmq.Socket[bytes]]", kind: int, largest: int, url: str) -> "zmq.Socket[bytes]":
+    """Return a socket with every bound set: bytes of a message from the peer, queues, heartbeats."""
     socket = context.socket(kind)
-    socket.setsockopt(zmq.LINGER, 0)
-    socket.setsockopt(zmq.MAXMSGSIZE, largest)
-    socket.setsockopt(zmq.SNDHWM, HIGH_WATER)
-    socket.setsockopt(zmq.RCVHWM, UNBOUNDED)
-    socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
-    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENCE_MS)
+    options = {
+        zmq.LINGER: 0,
+        zmq.MAXMSGSIZE: largest,
+        zmq.SNDHWM: HIGH_WATER,
+        zmq.RCVHWM: UNBOUNDED,
+        zmq.HEARTBEAT_IVL: HEARTBEAT_MS,
+        zmq.HEARTBEAT_TIMEOUT: SILENCE_MS,
+        zmq.IPV6: int("[" in url),  # only if asked for: with it localhost may mean ::1
+    }
+    for option, value in options.items():
+        socket.setsockopt(option, value)
     return socket
+
+
+def use_keys(socket: "zmq.Socket[bytes]", pair: KeyPair, server_key: str) -> None:
+    """Encrypt a connection by CURVE, as a client with this key pair."""
+    socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
+    socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
+    socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())

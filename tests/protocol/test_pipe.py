@@ -91,7 +91,7 @@ def test_a_conversation(start: Start) -> None:
     assert channel.connection.ids
     assert run_blocking(channel.ask("echo a b", soon(pipe))).text == "a b"
     assert len(run_blocking(channel.ask("many 1000000", soon(pipe))).text) == 1_000_000
-    run_blocking(channel.say_quit(soon(pipe)))
+    run_blocking(channel.ask("quit", soon(pipe)))
     with pytest.raises(PeerGone):
         run_blocking(channel.receive(soon(pipe)))
 

@@ -15,7 +15,6 @@ from ggp.protocol.grammar import (
     MAX_ID,
     check_line,
     clean_line,
-    format_command,
     format_reply,
     parse_command,
     parse_reply,
@@ -25,7 +24,6 @@ from ggp.protocol.grammar import (
 from ggp.protocol.messages import Command, Reply
 from ggp.protocol.responder import Responder
 from tests.support.answering_program import make_responder
-from tests.support.codes import raises
 
 # Bytes as peers really send them, more often than chance would: marks, ids, ends of answers, junk, controls.
 MARKS = [b"= ", b"=", b"?", b"=1 ", b"=2", b"?3 x", b"=12345678901", b"= a\n\n", b"=1 a\n\n", b"?2 b\nc\n\n", b"=3\n\n"]
@@ -183,30 +181,6 @@ SENDABLE = st.text(st.characters(exclude_characters="# \x7f", exclude_categories
 IDS = st.none() | st.integers(0, MAX_ID)
 
 
-@given(SENDABLE, st.lists(SENDABLE, max_size=4).map(tuple), IDS)
-def test_a_command_that_can_be_written_is_read_back(
-    name: str, arguments: tuple[str, ...], identity: int | None
-) -> None:
-    command = Command(name, arguments, identity)
-    try:
-        line = format_command(command)
-    except LocalProtocolError:
-        assert identity is None and arguments and name.isdigit()  # it would be read as an id
-        return
-    assert parse_command(clean_line(line.encode())) == command
-
-
-@given(
-    st.builds(Command, st.text(max_size=6), st.lists(st.text(max_size=6), max_size=2).map(tuple), st.integers() | IDS)
-)
-def test_any_command_is_written_so_that_it_is_read_back_or_refused(command: Command) -> None:
-    try:
-        line = format_command(command)
-    except LocalProtocolError:
-        return
-    assert parse_command(clean_line(line.encode())) == command
-
-
 @given(st.text(max_size=20), st.booleans())
 @example("7 a", False)
 @example("", True)
@@ -220,18 +194,6 @@ def test_a_line_that_may_be_sent_is_read_as_it_was_meant(line: str, ids: bool) -
     read = parse_command(clean_line((head + line).encode()))
     assert [read.name, *read.arguments] == split_words(line)
     assert read.id == (5 if ids else None)
-
-
-@pytest.mark.parametrize("identity", [-1, 2**31])
-def test_an_id_out_of_range_is_refused(identity: int) -> None:
-    with raises(LocalProtocolError, "bad-id"):
-        format_command(Command("name", (), identity))
-
-
-@pytest.mark.parametrize("words", [("",), ("a", ""), ("a b",), ("a", "b c")])
-def test_words_that_are_none_are_refused(words: tuple[str, ...]) -> None:
-    with raises(LocalProtocolError, "bad-word"):
-        format_command(Command(words[0], words[1:]))
 
 
 TEXTS = st.text(

@@ -15,7 +15,7 @@ from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.memory import Memory
 from ggp.referee.match.clock import GTP, TimeControl, tell
 from tests.support import TESTS
-from tests.support.answering_program import BOT, ENGINE, ask, channel_to, make_responder, taken
+from tests.support.answering_program import BOT, ENGINE, ask, channel_to, taken
 from tests.support.codes import raises
 
 # -- 11: ids are probed ---------------------------------------------------------------------------------------------
@@ -50,7 +50,6 @@ def test_rule_2_11_a_time_out_ends_a_peer_without_ids() -> None:
         ask(channel, "genmove b")
     with raises(RemoteProtocolError, "answer-overdue"):
         ask(channel, "genmove w")
-    run_blocking(channel.say_quit(100.0))  # is not even asked to quit: its launcher ends it
     assert memory.written == b"1 protocol_version\ngenmove b\n"
     assert memory.now() < 100.0
 
@@ -114,24 +113,6 @@ def test_rule_2_12_a_peer_that_has_started_is_asked_the_rest_in_one_write() -> N
     channel, memory = channel_to(b"= 2\n\n", b"= cat\n\n?\n\n? unknown command\n\n", peer=BOT)
     assert run_blocking(channel.introduce(1.0)) == ("cat", "", frozenset())
     assert memory.written == b"1 protocol_version\nname\nversion\nlist_commands\n"
-
-
-@pytest.mark.parametrize(
-    ("answer", "known"),
-    [
-        (b"= true\n\n", True),
-        (b"=true \n\n", True),
-        (b"= false\n\n", False),
-        (b"= True\n\n", False),
-        (b"= 1\n\n", False),
-        (b"=\n\n", False),
-        (b"? true\n\n", False),
-    ],
-)
-def test_rule_2_12_known_command_that_is_not_true_means_false(answer: bytes, known: bool) -> None:
-    channel, memory = channel_to(answer)
-    assert run_blocking(channel.known_command("play", 1.0)) is known
-    assert memory.written == b"known_command play\n"
 
 
 # -- 13: what is sent -----------------------------------------------------------------------------------------------
@@ -224,31 +205,6 @@ def test_rule_2_14_output_before_a_broken_write_is_still_read() -> None:
             run_blocking(channel.receive(1.0))
     with pytest.raises(PeerGone):
         ask(channel)
-
-
-def test_rule_2_14_the_answer_to_quit_is_read_to_the_end_of_the_stream() -> None:
-    memory = Memory.of(make_responder())
-    channel = Channel(memory, ENGINE)
-    run_blocking(channel.send("name"))
-    run_blocking(channel.say_quit(10.0))
-    assert memory.written == b"name\nquit\n"
-    assert channel.dialogue_tail() == ["> name", "< = Answerer", "> quit", "< ="]
-    with pytest.raises(PeerGone):
-        run_blocking(channel.receive(10.0))
-
-
-def test_rule_2_14_what_a_peer_says_after_its_answer_to_quit_is_read_too() -> None:
-    channel = Channel(Memory(lambda data: [b"=\n\n", b"saved\n", b"bye", b""]), BOT)
-    run_blocking(channel.say_quit(10.0))
-    assert [warning.split(": ")[1] for warning in channel.warnings] == ["saved", "bye"]
-
-
-def test_rule_2_14_a_peer_that_misbehaves_while_it_quits_is_no_error() -> None:
-    for said in (b"", b"junk\n", b"= bye\n\n= again\n\n", b"=5 bye\n\n"):
-        channel, memory = channel_to(said)
-        run_blocking(channel.say_quit(10.0))
-        channel.close()
-        assert memory.closed
 
 
 # -- the rules themselves -------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def converse(channel: Channel) -> list[object]:
     with pytest.raises(PeerTimeout):
         run_blocking(channel.receive(channel.now() + 0.01))
     heard.append(run_blocking(channel.receive(channel.now() + 10)))
-    run_blocking(channel.say_quit(channel.now() + 10))
+    run_blocking(channel.ask("quit", channel.now() + 10))
     with pytest.raises(PeerGone):
         run_blocking(channel.receive(channel.now() + 10))
     return heard
@@ -170,7 +170,7 @@ def test_a_dialogue_with_gnu_go_of_long_ago_still_plays() -> None:
     assert run_blocking(channel.ask("play B C3", deadline)).text == "illegal move"
     board = run_blocking(channel.ask("showboard", deadline)).text
     assert board.startswith("\n   A B C D E") and board.count("\n") == 7 and " X " in board
-    run_blocking(channel.say_quit(deadline))
+    run_blocking(channel.ask("quit", deadline))
     with pytest.raises(PeerGone):
         run_blocking(channel.receive(deadline))
     assert channel.warnings == []

@@ -73,7 +73,7 @@ class TurnTalker:
         self.said.append(answer.decode().strip())
         return not self.full
 
-    def rest(self) -> None:
+    def all_answered(self) -> None:
         self.waits += 1
 
 
