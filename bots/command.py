@@ -28,7 +28,7 @@ BOTS = {
     "openspiel": "plays OpenSpiel's games by a bot of OpenSpiel: see ggp bot openspiel --help",
 }
 ADAPTERS = ("llm", "mcp", "openspiel", "uci")  # those in ggp.bots.adapters
-OWN_WORDS = ("oneshot", *ADAPTERS)  # those that read their words by themselves
+OWN_OPTIONS = ("oneshot", *ADAPTERS)  # those that read their own command line
 USAGE = "Usage: ggp bot NAME [name=value …] [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
 GOGUI = """\
   --engine COMMAND|URL          play the games of this engine, too, and ask it about their rules; may be repeated
@@ -54,8 +54,8 @@ def main(argv: list[str]) -> int:
         return BAD_USAGE
     module = _module(name)
     if {"-h", "--help"} & {*takewhile(lambda word: word != "--", words)}:
-        words_of = getattr(module, "WORDS", "[name=value …]")
-        print(_help(name, words_of, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
+        usage = getattr(module, "USAGE", "[name=value …]")
+        print(_help(name, usage, module.OPTIONS), getattr(module, "HELP", ""), sep="", end="")
         return 0
     try:
         module.main(words, engines)
@@ -89,7 +89,7 @@ def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
     try:
         words, _ = split_engines(words[1:])
         module = _module(name)
-        module.read_command(words) if name in OWN_WORDS else parse_options(name, module.OPTIONS, words)
+        module.read_command(words) if name in OWN_OPTIONS else parse_options(name, module.OPTIONS, words)
     except ValueError as error:
         return "options", str(error)
     return None
@@ -109,4 +109,4 @@ def _help(name: str, words: str, options: tuple[Option, ...]) -> str:
     rows = "".join(f"  {o.name:10}{o.type:6}{o.default:12}{o.domain}\n" for o in options)
     listed = f"\noptions: name, type, default, domain\n{rows}" if options else ""
     usage = f"Usage: ggp bot {name} {words} [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
-    return f"{usage}\n\n{BOTS[name]}\n{listed}\n{GOGUI}\n"
+    return f"{usage}\n\n{BOTS[name].partition(':')[0]}\n{listed}\n{GOGUI}\n"

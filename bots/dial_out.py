@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TextIO
 
-from ggp.bots.options import BAD_USAGE, Words
+from ggp.bots.options import BAD_USAGE, ScriptOptions
 from ggp.protocol.errors import AddressError
 from ggp.protocol.lobby_wire import Hello, LobbyAnswer, LobbyAsk, Stderr
 from ggp.protocol.responder import Responder
@@ -27,7 +27,7 @@ NOTICE = "{}: I play my game to the end, take no other, and leave; a second sign
 _TEXTS = {"up": "connected {}", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
 
 
-def dial_out(where: Words, hello: Hello, make: Callable[[], Responder]) -> int:
+def dial_out(where: ScriptOptions, hello: Hello, make: Callable[[], Responder]) -> int:
     """Answer until `quit` or a signal, each connection with a Responder of its own; the exit status. In the main
     thread the lobby hears what is written to stderr meanwhile, the first SIGTERM or Ctrl-C lets the game end, and the
     second ends the bot with a goodbye.

@@ -25,7 +25,7 @@ from ggp.engines.game import Option, OptionError
 from ggp.protocol.transports.subreaper import adopt_orphans, kill_strays
 
 OPTIONS: tuple[Option, ...] = ()
-WORDS = "-- COMMAND …"
+USAGE = "-- COMMAND …"
 HELP = """
 Behind -- stands a command line. It is started for every move, reads the position and prints the move:
 

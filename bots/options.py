@@ -24,7 +24,7 @@ _NO_CHALLENGES = "--no-challenges"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ScriptOptions:
     """The options of a script of the SDK: where to dial or to listen, "" for standard input; `name` at the lobby,
     `challenges`: whether others may challenge it there; `engine`: whose games it plays too."""
 
@@ -36,7 +36,7 @@ class Words:
     bind: str = ""
     engine: str = ""
 
-    def with_environment(self, environment: Mapping[str, str]) -> "Words":
+    def with_environment(self, environment: Mapping[str, str]) -> "ScriptOptions":
         """With GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
         if self.bind:
             return self
@@ -49,7 +49,7 @@ class Words:
         )
 
 
-def read_words(bot: str, words: Sequence[str], said: Words) -> Words:
+def read_options(bot: str, words: Sequence[str], said: ScriptOptions) -> ScriptOptions:
     """`said` with what the words say in its place. Exits with status 2 and one line for a word that is not known, with
     0 after `--help`."""
     found: dict[str, str | bool] = {}
@@ -115,7 +115,7 @@ ENGINE = "--engine"
 
 
 def split_engines(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words -> those of the bot, and what follows each `--engine`; what stands behind `--` is not looked at.
+    """ScriptOptions -> those of the bot, and what follows each `--engine`; what stands behind `--` is not looked at.
 
     Raises ValueError where nothing follows.
     """

@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from ggp.bots.clock import BotClock, parse_clock, parse_time_left, parse_time_settings
 from ggp.bots.gogui import Clicks, split_words
-from ggp.bots.options import BAD_USAGE, Words, read_words
+from ggp.bots.options import BAD_USAGE, ScriptOptions, read_options
 from ggp.bots.position import Position
 from ggp.engines import gogui, gtp, gtpgo
 from ggp.engines.game import IllegalMove, OptionError, SetupState, State
@@ -95,8 +95,8 @@ def run(  # noqa: PLR0913 - the keywords of the public interface
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     try:
         others, game = split_words(words or sys.argv[1:])
-        said = Words(connect, key, server_key, "", challenges, bind)
-        said = read_words(name, others if words is None else split_words(words)[0], said).with_environment(os.environ)
+        said = ScriptOptions(connect, key, server_key, "", challenges, bind)
+        said = read_options(name, others if words is None else split_words(words)[0], said).with_environment(os.environ)
         engines = [engine] if isinstance(engine, str) else list(engine)
         registry = registry or make_registry([said.engine] if said.engine else [one for one in engines if one])
         if game:
@@ -174,9 +174,9 @@ class Bot:
     def handlers(self) -> dict[str, Handler]:
         """Every command of the bot but those that Responder answers itself."""
         plain = {
-            **gtp.handlers(self._session, _full_scene),
+            **gtp.handlers(self._session),
             **gtpgo.handlers(self._session),
-            **gogui.handlers(self._session, _full_scene),
+            **gogui.handlers(self._session),
         }
         table: dict[str, Handler] = {
             **{name: self._with_a_game(handler) for name, handler in plain.items()},
@@ -397,9 +397,3 @@ def _complaint(text: str) -> CommandFailed:
 
 def _short(text: str) -> str:
     return " ".join(text.split())[:300]
-
-
-def _full_scene(line: GameHistory) -> dict[str, object]:
-    from ggp.engines.service import full_scene  # for `showboard` only, which no match asks for
-
-    return full_scene(line)

@@ -90,11 +90,11 @@ def play(name: str, games: int) -> PlayedGame:
 
 def measure(name: str, games: Sequence[Sequence[str]]) -> tuple[float, float]:
     """Microseconds of a ply in the engine, and of OpenSpiel alone: medians of the games."""
-    from ggp.engines.adapters.openspiel import extend, make_registry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry, extend
     from ggp.engines.service import make_responder
     from ggp.engines.session import Session
 
-    session = Session(make_registry())
+    session = Session(OpenSpielRegistry())
     responder = make_responder(session, extend)
 
     def ask(line: str) -> bytes:
@@ -123,9 +123,9 @@ def measure(name: str, games: Sequence[Sequence[str]]) -> tuple[float, float]:
 
 def describe(name: str) -> tuple[str, str]:
     """What is drawn of the first position; the options."""
-    from ggp.engines.adapters.openspiel import make_registry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
-    game = make_registry().load(name)
+    game = OpenSpielRegistry().load(name)
     state = game.new({option.name: option.parse(option.default) for option in game.options})
     board = state.scene()
     drawn = f"{board['board']['height']} × {board['board']['width']}" if board["cells"] else "text"

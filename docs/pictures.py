@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from docs.examples import EXAMPLES, Example
 from ggp.engines.game import Game, read_options
 from ggp.engines.history import GameHistory
-from ggp.engines.service import full_scene
 from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import as_scene
 from ggp.referee.ratings.bradley_terry import Counts
@@ -29,7 +28,7 @@ def position(game: Game, example: Example) -> GameHistory:
 
 def picture(game: Game, example: Example) -> str:
     """The SVG."""
-    return svg.draw(as_scene(full_scene(position(game, example))), title=f"{game.name}: {example.title}")
+    return svg.draw(as_scene(position(game, example).scene()), title=f"{game.name}: {example.title}")
 
 
 # Games of a short ladder: first seat, second seat, wins, ties and losses of the first.

@@ -37,8 +37,7 @@ Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdou
 Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""
 
 BAD_USAGE = 2
-ADAPTERS = {"openspiel": ("ggp.engines.adapters.openspiel", "pyspiel", "open_spiel")}
-"""Engines of other projects: a module with `make_registry` and `extend`, what it imports, which package that is."""
+OPENSPIEL = "openspiel"
 
 
 class UsageError(ValueError):
@@ -46,20 +45,14 @@ class UsageError(ValueError):
 
 
 class Arguments(NamedTuple):
-    """The command line, read. `game` is GAME and its name=value words, empty without a game; `adapter` or `file` is
-    where its rules are, both empty for ours."""
+    """The command line. `game`: GAME and its name=value words, empty without a game; `source`: `openspiel` or FILE.py
+    if the rules are there, empty for ours."""
 
     game: tuple[str, ...] = ()
-    adapter: str = ""
-    file: str = ""
+    source: str = ""
     bind: str = ""
     gogui: bool = False
     help: bool = False
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the game's code is not ours."""
-        return bool(self.adapter or self.file)
 
 
 def main(argv: list[str]) -> int:
@@ -69,8 +62,8 @@ def main(argv: list[str]) -> int:
         if arguments.help:
             print(USAGE)
             return 0
-        stdout = _own_stdout() if arguments.foreign else 1
-        registry, extend = find_games(arguments)
+        stdout = _own_stdout() if arguments.source else 1
+        registry, extend = find_games(arguments.source)
         session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
         if arguments.bind:
             return _serve_many(registry, arguments, extend)
@@ -86,30 +79,33 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def find_games(arguments: Arguments) -> tuple[Registry, Extend | None]:
-    """The games of the command line, and what is different in the commands. Raises UsageError."""
-    if arguments.adapter:
-        return load_adapter(arguments.adapter)
-    if not arguments.file:
+def find_games(source: str) -> tuple[Registry, Extend | None]:
+    """Return the games of `openspiel` or FILE.py, or ours for "", and what differs in the commands.
+
+    Raises:
+        UsageError: OpenSpiel is not installed, or the file has no game.
+    """
+    if source == OPENSPIEL:
+        return load_openspiel()
+    if not source:
         return Registry(), None
     from ggp.engines.game_file import load_file  # with traceback, which takes some milliseconds
 
     try:
-        return Registry(load_file(arguments.file)), None
+        return Registry(load_file(source)), None
     except GameError as error:
         raise UsageError(str(error)) from None
 
 
-def load_adapter(name: str) -> tuple[Registry, Extend]:
-    """The games of another project's engine, and what is different in its commands. Raises UsageError."""
-    from importlib import import_module
+def load_openspiel() -> tuple[Registry, Extend]:
+    """Return OpenSpiel's games, and what differs in the commands. Raises UsageError if it is not installed."""
     from importlib.util import find_spec
 
-    module, needed, package = ADAPTERS[name]
-    if find_spec(needed) is None:
-        raise UsageError(f"{name} needs the package {package}: pip install {package}")
-    adapter = import_module(module)
-    return adapter.make_registry(), adapter.extend
+    if find_spec("pyspiel") is None:
+        raise UsageError("openspiel needs the package open_spiel: pip install open_spiel")
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry, extend
+
+    return OpenSpielRegistry(), extend
 
 
 def _own_stdout() -> int:
@@ -125,12 +121,12 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
     if typed.startswith("-") or before[-1:] == ("--bind",):
         return options if typed.startswith("-") else []
     game = [word for word in before if not word.startswith("-")]
-    if game[:1] and game[0] in ADAPTERS:
+    if game[:1] == [OPENSPIEL]:
         try:
-            return complete_game(game[1:], load_adapter(game[0])[0])
+            return complete_game(game[1:], load_openspiel()[0])
         except UsageError:
             return []
-    return complete_game(game) if game else [*complete_game(game), *ADAPTERS, *_files(typed), *options]
+    return complete_game(game) if game else [*complete_game(game), OPENSPIEL, *_files(typed), *options]
 
 
 def _files(typed: str) -> list[str]:
@@ -170,10 +166,8 @@ def parse_arguments(argv: list[str]) -> Arguments:
             raise UsageError(f"unknown argument: {word[:40]}; try ggp engine --help")
         else:
             words.append(word)
-    if words and words[0] in ADAPTERS:
-        found = found._replace(adapter=words.pop(0))
-    elif words and words[0].endswith(".py"):
-        found = found._replace(file=words.pop(0))
+    if words and (words[0] == OPENSPIEL or words[0].endswith(".py")):
+        found = found._replace(source=words.pop(0))
     return found._replace(game=tuple(words))
 
 

@@ -9,7 +9,6 @@ commands know of whole plies only.
 
 from ggp.engines.game import Scene
 from ggp.engines.gogui_input import place, point_of, word_cells
-from ggp.engines.gtp import FullScene
 from ggp.engines.scene import pieces_by_cell
 from ggp.engines.session import Handler, Session, checked, syntax_error
 from ggp.protocol.errors import CommandFailed
@@ -29,9 +28,9 @@ _DECIDES = {"bid": "to bid", "choose": "to choose a side", "agree": "to name the
 """What the side to act does, by phase; in all others it is to move."""
 
 
-def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
-    """The table of this file's commands. full_scene: the drawing of a line's position with its status."""
-    ruler = Ruler(session, full_scene)
+def handlers(session: Session) -> dict[str, Handler]:
+    """Return the table of this file's commands."""
+    ruler = Ruler(session)
     return checked(
         {
             "gogui-rules_game_id": (0, 0, lambda arguments: session.need().game.name.capitalize()),
@@ -51,9 +50,8 @@ def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
 class Ruler:
     """The handlers. Each that fails has changed nothing."""
 
-    def __init__(self, session: Session, full_scene: FullScene) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._full_scene = full_scene
 
     def board_size(self, arguments: list[str]) -> str:
         size, hexagons = self._size(self._scene())
@@ -145,7 +143,7 @@ class Ruler:
 
     def _scene(self) -> Scene:
         line = self._session.need()
-        return self._session.entry.drawn(line, self._full_scene(line))
+        return self._session.entry.drawn(line, line.scene())
 
 
 def controlled(scene: Scene, colour: str) -> list[str]:

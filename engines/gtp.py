@@ -1,21 +1,18 @@
 """GTP's view of the game at hand: boardsize, komi, play, undo, showboard, scores. Handicap and SGF are in gtpgo."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 from ggp.engines.game import MAX_NUMBER, OptionError
 from ggp.engines.history import GameHistory
 from ggp.engines.session import Handler, Session, checked, syntax_error
 from ggp.protocol.errors import CommandFailed
 
-FullScene = Callable[[GameHistory], dict[str, Any]]
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
-def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
-    """The table of this file's commands. full_scene: the drawing of a line's position with its status."""
-    views = Views(session, full_scene)
+def handlers(session: Session) -> dict[str, Handler]:
+    """Return the table of this file's commands."""
+    views = Views(session)
     table = checked(
         {
             "boardsize": (1, 1, views.boardsize),
@@ -33,9 +30,8 @@ def handlers(session: Session, full_scene: FullScene) -> dict[str, Handler]:
 class Views:
     """The handlers. Each that fails has changed nothing."""
 
-    def __init__(self, session: Session, full_scene: FullScene) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._full_scene = full_scene
 
     def boardsize(self, arguments: list[str]) -> str:
         """As `ggp-new` with the current options, the size replaced."""
@@ -83,7 +79,7 @@ class Views:
 
         try:
             line = self._session.need()
-            drawn = scene.as_scene(self._session.entry.drawn(line, self._full_scene(line)))
+            drawn = scene.as_scene(self._session.entry.drawn(line, line.scene()))
             lines = [text.draw(drawn), *text.describe(drawn)]
         except scene.DrawingError as error:  # a game of a third party's
             raise CommandFailed(str(error)) from None

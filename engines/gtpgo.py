@@ -45,7 +45,7 @@ class GoCommands:
         except OptionError:
             raise CommandFailed("invalid number of stones") from None
         self._session.line = new
-        return " ".join(point for (point,) in _single_stones(new))
+        return " ".join(point for (point,) in new.state.groups())
 
     def set_free_handicap(self, arguments: list[str]) -> str:
         line = self._empty_board()
@@ -227,10 +227,6 @@ def _read_file(path: str) -> bytes:
     from ggp.protocol.input_files import read_input  # pathlib takes longer to import than an engine to start
 
     return read_input(path, MAX_FILE)
-
-
-def _single_stones(line: GameHistory) -> list[list[str]]:
-    return line.state.groups()
 
 
 def _go_only(session: Session, handler: Handler) -> Handler:

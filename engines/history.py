@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from ggp.engines.game import Game, IllegalMove, Options, SetupState, State
+from ggp.engines.game import Game, IllegalMove, Options, Scene, SetupState, State
 
 MAX_PLIES = 100_000
 """Eight times what the referee allows the longest game; all other games end by their rules long before."""
@@ -81,6 +81,21 @@ class GameHistory:
         if plies:
             self.plies += plies
             self.turn = ""
+
+    def scene(self) -> Scene:
+        """Return the drawing of the position with what is the same for all games: options, status, result."""
+        state = self.state
+        return {
+            "game": self.game.name,
+            "options": self.options,
+            **state.scene(),
+            "phase": state.phase,
+            "to_play": state.to_play,
+            "seat": state.seat,
+            "ply": state.ply,
+            "result": state.result,
+            "winner": state.winner,
+        }
 
     def taken_back(self, count: int) -> "GameHistory":
         """The line without its last `count` plies; at most len(plies)."""

@@ -1,7 +1,6 @@
 """A game as protocol commands: the `ggp-` ones, and the table of all. GTP's and GoGui's are in gtp, gtpgo, gogui."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ggp.engines import gogui, gtp, gtpgo, limits
 from ggp.engines.fast_path import make_fast_path
@@ -83,9 +82,9 @@ def engine_handlers(session: Session) -> dict[str, Handler]:
             }
         ),
         "ggp-play": commands.play,
-        **gtp.handlers(session, full_scene),
+        **gtp.handlers(session),
         **gtpgo.handlers(session),
-        **gogui.handlers(session, full_scene),
+        **gogui.handlers(session),
     }
 
 
@@ -134,10 +133,10 @@ class Commands:
 
     def score(self, arguments: list[str]) -> str:
         state = self._session.need().state
-        return as_json({**state.score(), "final": state.phase == "over"})
+        return json_text({**state.score(), "final": state.phase == "over"})
 
     def scene(self, arguments: list[str]) -> str:
-        return as_json(full_scene(self._session.need()))
+        return json_text(self._session.need().scene())
 
     def rules(self, arguments: list[str]) -> str:
         """Answer `ggp-rules [GAME] [json]`.
@@ -150,7 +149,7 @@ class Commands:
             raise syntax_error("ggp-rules")
         game = self._session.game(named[0]) if named else self._session.need().game
         if form:
-            return as_json({"markdown": game.rules.strip()})
+            return json_text({"markdown": game.rules.strip()})
         return "\n".join(line.rstrip() for line in game.rules.splitlines() if line.strip())
 
     def perft(self, arguments: list[str]) -> str:
@@ -178,22 +177,6 @@ def status(state: State) -> str:
     return f"phase={phase} to_play={state.to_play} seat={state.seat} ply={state.ply}"
 
 
-def full_scene(line: GameHistory) -> dict[str, Any]:
-    """The game's drawing, with everything about the position that is the same for all games."""
-    state = line.state
-    return {
-        "game": line.game.name,
-        "options": line.options,
-        **state.scene(),
-        "phase": state.phase,
-        "to_play": state.to_play,
-        "seat": state.seat,
-        "ply": state.ply,
-        "result": state.result,
-        "winner": state.winner,
-    }
-
-
 def position_hash(line: GameHistory) -> str:
     """16 hex digits: the state's hash, mixed with the game's name and options."""
     from hashlib import blake2b  # costs milliseconds at the start, and is not asked of every engine
@@ -201,8 +184,3 @@ def position_hash(line: GameHistory) -> str:
     options = " ".join(f"{name}={value}" for name, value in line.options.items())
     text = f"{line.game.name} {options} {line.state.hash():016x}"
     return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def as_json(value: Any) -> str:
-    """One line."""
-    return json_text(value)

@@ -11,7 +11,8 @@ from typing import Any
 
 from ggp.bots.adapters.answers import read_answer
 from ggp.bots.adapters.endpoint import Endpoint, EndpointFailed, ModelAnswer, is_loopback
-from ggp.bots.adapters.llm_words import FLAGS, LlmWords, read_words
+from ggp.bots.adapters.flags import flag_lines, flag_names
+from ggp.bots.adapters.llm_options import LLM_FLAGS, LlmOptions, read_command
 from ggp.bots.adapters.pictures import check_pictures
 from ggp.bots.adapters.prompts import position_prompt, refusal_prompt, system_prompt
 from ggp.bots.adapters.turn import fit, seconds_of
@@ -19,23 +20,22 @@ from ggp.bots.sdk import NoMove, Position, run
 from ggp.engines.game import Option
 
 OPTIONS: tuple[Option, ...] = ()
-WORDS = "--model NAME --url BASE [OPTION …]"
-FLAG_LINES = "".join(f"  {f'{name} {value}':28}{text}\n" for name, (value, text) in FLAGS.items())
+FLAGS = flag_names(LLM_FLAGS)
+USAGE = "--model NAME --url BASE [OPTION …]"
 HELP = f"""
 The model reads the rules, the board and the moves so far, and names its move. An illegal answer goes back to it with
 the engine's reason. No answer becomes a move that it does not name: without one the game is lost.
 
-{FLAG_LINES}
+{flag_lines(LLM_FLAGS)}
 docs/how-to/rate-language-models.md has the whole way.
 """
-read_command = read_words
 _SPARE = 0.15  # seconds of the clock that are kept for the way back
 _MOST_ECHO = 4000  # characters of its own answer that a model reads again
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin with the model of the words. Raises OptionError."""
-    said = read_words(words)
+    said = read_command(words)
     if said.board != "text":
         check_pictures()
     body = {"model": said.model, **({} if said.temperature is None else {"temperature": said.temperature}), **said.send}
@@ -56,7 +56,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 class ModelBot:
     """Chooses the model's moves."""
 
-    def __init__(self, said: LlmWords, endpoint: Endpoint) -> None:
+    def __init__(self, said: LlmOptions, endpoint: Endpoint) -> None:
         self._said, self._endpoint = said, endpoint
         self._spent = 0.0  # in all games
         self._tokens = 0  # in this game

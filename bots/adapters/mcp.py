@@ -14,44 +14,46 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass
 from typing import Any
+
+import click
 
 from ggp.bots.adapters import load
 from ggp.bots.adapters.agent_seat import LONGEST_WAIT, AgentSeat, SeatError
+from ggp.bots.adapters.flags import flag_lines, flag_names, read_flags
 from ggp.bots.options import flags_in
 from ggp.bots.sdk import run
 from ggp.engines.game import Option, OptionError
 from ggp.protocol.errors import CommandFailed
 
 OPTIONS: tuple[Option, ...] = ()
-WORDS = "--connect URL [OPTION …] | --http [HOST:]PORT [OPTION …]"
-FLAGS = {
-    "--connect": ("URL", "speak MCP on stdin and stdout, and play at the lobby there: tcp://HOST:PORT"),
-    "--key": ("FILE", "for --connect: your key pair (ggp keys new)"),
-    "--server-key": ("KEY|FILE", "for --connect: the lobby's public key"),
-    "--name": ("NAME", "for --connect: the bot's name at the lobby"),
-    "--http": ("[HOST:]PORT", "play on stdin and stdout, and serve MCP at http://HOST:PORT/mcp; 0: any free port"),
-    "--token-env": ("VAR", "for --http: the variable of the environment with the token that clients have to send"),
-}
-HELP = "\n".join(
-    [
-        "",
-        "The tools: rules, position, legal_moves, play, why_illegal, wait_for_turn, resign, result.",
-        "",
-        *(f"  {f'{name} {value}':28}{text}" for name, (value, text) in FLAGS.items()),
-        "",
-        "",
-    ]
+USAGE = "--connect URL [OPTION …] | --http [HOST:]PORT [OPTION …]"
+_FLAGS = (
+    click.Option(["--connect"], metavar="URL", help="speak MCP on stdin and stdout, and play at the lobby there"),
+    click.Option(["--key"], metavar="FILE", help="for --connect: your key pair (ggp keys new)"),
+    click.Option(["--server-key"], metavar="KEY|FILE", help="for --connect: the lobby's public key"),
+    click.Option(["--name"], metavar="NAME", help="for --connect: the bot's name at the lobby"),
+    click.Option(
+        ["--http"],
+        metavar="[HOST:]PORT",
+        help="play on stdin and stdout, and serve MCP at http://HOST:PORT/mcp; 0: any free port",
+    ),
+    click.Option(["--token-env"], metavar="VAR", help="for --http: environment variable with the clients' token"),
 )
+FLAGS = flag_names(_FLAGS)
+HELP = f"""
+The tools: rules, position, legal_moves, play, why_illegal, wait_for_turn, resign, result.
+
+{flag_lines(_FLAGS)}
+"""
 INSTRUCTIONS = (
     "You sit at a board game. Call wait_for_turn, read the rules once and the position at each turn, and play a legal "
     "move; then wait again, until the game is over. Clocks may run: an illegal move costs nothing but time."
 )
 SAFE_WAY = (
-    "a token in a command line is seen by every user of the machine: put it into a variable of the environment and "
-    "name that, as in --token-env MCP_TOKEN"
+    "every user of the machine can see a token in a command line: put it into an environment variable and name that "
+    "variable, as in --token-env MCP_TOKEN"
 )
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -61,8 +63,8 @@ GONE = "the agent has gone"
 
 
 @dataclass(frozen=True, slots=True)
-class McpWords:
-    """What the command line says; "" is not said."""
+class McpOptions:
+    """The options of the command line; "" if one is not given."""
 
     connect: str = ""
     key: str = ""
@@ -102,21 +104,20 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
         )
 
 
-def read_command(words: Sequence[str]) -> McpWords:
-    """Raises OptionError."""
-    said = McpWords()
+def read_command(words: Sequence[str]) -> McpOptions:
+    """Read the command line.
+
+    Raises:
+        OptionError: It is invalid; the message repeats no word that may be a token.
+    """
     for name, value in flags_in(words, FLAGS):
-        if not name:
-            name = value.partition("=")[0]
-            if name in ("--token", "--http-token"):
-                raise OptionError(f"mcp: {SAFE_WAY}")
-            near = get_close_matches(name, FLAGS, 1)
-            raise OptionError(f"mcp: unknown word: {name[:40]}{f'; did you mean {near[0]}?' if near else ''}")
-        if not value or not value.isprintable():
-            raise OptionError(f"mcp: {name}: {FLAGS[name][0]} follows")
+        if not name and value.partition("=")[0] in ("--token", "--http-token"):
+            raise OptionError(f"mcp: {SAFE_WAY}")
         if name == "--token-env" and not _VARIABLE.fullmatch(value):
-            raise OptionError(f"mcp: --token-env: the name of a variable follows, not a token: {SAFE_WAY}")
-        said = replace(said, **{name[2:].replace("-", "_"): value})
+            raise OptionError(f"mcp: --token-env: write the name of a variable, not a token: {SAFE_WAY}")
+        if name and not value.isprintable():
+            raise OptionError(f"mcp: {name}: write printable text")
+    said = McpOptions(**{name: value or "" for name, value in read_flags("mcp", _FLAGS, words).items()})
     if bool(said.connect) == bool(said.http):
         raise OptionError(
             "mcp: stdin and stdout are for the agent or for the games: --connect tcp://HOST:PORT plays at a lobby, "
@@ -131,7 +132,7 @@ def read_command(words: Sequence[str]) -> McpWords:
     return said
 
 
-def _check_address(said: McpWords) -> None:
+def _check_address(said: McpOptions) -> None:
     port = said.http.rpartition(":")[2]
     if not (port.isascii() and port.isdecimal() and int(port[:6]) < 65536 and len(port) < 6):
         raise OptionError(f"mcp: --http {said.http[:60]}: it is a port, or HOST:PORT")
@@ -139,7 +140,7 @@ def _check_address(said: McpWords) -> None:
         raise OptionError(f"mcp: all who reach {said.http[:60]} could move: name a token, as in --token-env MCP_TOKEN")
 
 
-def _token(said: McpWords, environment: Mapping[str, str]) -> str:
+def _token(said: McpOptions, environment: Mapping[str, str]) -> str:
     if not said.token_env:
         return ""
     token = environment.get(said.token_env, "").strip()

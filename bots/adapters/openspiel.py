@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from ggp.bots.adapters import load
 from ggp.bots.options import flags_in, parse_options
@@ -22,7 +22,7 @@ from ggp.engines.game import Option, OptionError
 
 OPTIONS: tuple[Option, ...] = (Option("seed", "int", "0", "0..1000000000"),)
 FLAGS = ("--agent",)
-WORDS = "[--agent AGENT] [name=value …]"
+USAGE = "[--agent AGENT] [name=value …]"
 HELP = """
 AGENT is one of
   mcts:N                 OpenSpiel's tree search with N simulations a move (the default: mcts:1000)
@@ -38,35 +38,28 @@ Make = Callable[[Any, int, int], Any]
 """(pyspiel.Game, player, seed) -> pyspiel.Bot."""
 
 
-class AgentWords(NamedTuple):
-    """What the command line says."""
-
-    agent: str = "mcts:1000"
-    seed: int = 0
-
-
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     """Serve stdin. `engines` are not asked, because the rules are here. Raises OptionError."""
-    said = read_command(words)
+    agent, seed = read_command(words)
     load("openspiel", "pyspiel", "open_spiel")
     from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
-    make, chance = _maker(said.agent), BotRng(said.seed)
+    make, chance = _maker(agent), BotRng(seed)
     seat = OpenSpielSeat(make, chance)
-    name = f"openspiel-{said.agent.partition(':')[0]}"
+    name = f"openspiel-{agent.partition(':')[0]}"
     run(seat.choose, name=name, seed=seat.begin_match, registry=OpenSpielRegistry(), words=())
 
 
-def read_command(words: Sequence[str]) -> AgentWords:
-    """Raises OptionError."""
-    agent, rest = AgentWords().agent, list[str]()
+def read_command(words: Sequence[str]) -> tuple[str, int]:
+    """Return the agent and the seed of the command line. Raises OptionError."""
+    agent, rest = "mcts:1000", list[str]()
     for name, value in flags_in(words, FLAGS):
         if name:
             agent = value
             _check(agent)
         else:
             rest.append(value)
-    return AgentWords(agent, int(parse_options("openspiel", OPTIONS, rest)["seed"]))
+    return agent, int(parse_options("openspiel", OPTIONS, rest)["seed"])
 
 
 class OpenSpielSeat:

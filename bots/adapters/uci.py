@@ -25,7 +25,7 @@ OPTIONS = (
     Option("movetime", "int", "0", "0..600000"),
 )
 FLAGS = ("--option",)
-WORDS = "[name=value …] [--option Name=value]… -- COMMAND …"
+USAGE = "[name=value …] [--option Name=value]… -- COMMAND …"
 HELP = """
 Behind -- stands the command line of an engine that speaks UCI. It plays chess as OpenSpiel has it:
 
@@ -48,7 +48,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
     when the engine of UCI has ended."""
     limits, options, command = read_command(words)
     pyspiel = load("uci", "pyspiel", "open_spiel")
-    from ggp.engines.adapters.openspiel import make_registry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
     engine = _start(command)
     try:
@@ -57,7 +57,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
             if "uci_showwdl" in engine.options and "uci_showwdl" not in map(str.lower, options):
                 engine.set_options({"UCI_ShowWDL": "true"})
         uci = UciBot(engine, pyspiel, limits)
-        bot = Bot(uci.choose, games=(GAME,), analysis=True, told=uci.told, registry=make_registry())
+        bot = Bot(uci.choose, games=(GAME,), analysis=True, told=uci.told, registry=OpenSpielRegistry())
         handlers = {**bot.handlers(), "kata-set-param": uci.set_param}
         serve_stdio(Responder(engine.name, "", handlers, report_on_stderr))
     except KeyboardInterrupt:

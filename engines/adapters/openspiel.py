@@ -47,11 +47,6 @@ class OpenSpielRegistry(Registry):
         return self._loaded[name]
 
 
-def make_registry() -> Registry:
-    """What `ggp engine openspiel` offers."""
-    return OpenSpielRegistry()
-
-
 def _why_not(kind: Any) -> str:
     """Why a game of OpenSpiel cannot be played here, "" if it can."""
     if kind.dynamics != _TYPE.Dynamics.SEQUENTIAL:

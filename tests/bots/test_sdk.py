@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from ggp.bots.options import Words, read_words
+from ggp.bots.options import ScriptOptions, read_options
 from ggp.bots.sdk import Bot, Choose, NoMove, Position
 from ggp.engines.game import State
 from ggp.protocol.commands import Who
@@ -385,13 +385,17 @@ def test_its_types_are_known_outside_the_project(tmp_path: Path) -> None:
 
 
 def test_the_words_of_a_script_win_and_the_environment_fills_in() -> None:
-    assert read_words("dot", [], Words("U", "k")) == Words("U", "k")
-    told = read_words("dot", ["--connect", "V", "--server-key=K=", "--no-challenges", "--name", "n"], Words("U", "k"))
-    assert told == Words("V", "k", "K=", "n", challenges=False)
+    assert read_options("dot", [], ScriptOptions("U", "k")) == ScriptOptions("U", "k")
+    told = read_options(
+        "dot", ["--connect", "V", "--server-key=K=", "--no-challenges", "--name", "n"], ScriptOptions("U", "k")
+    )
+    assert told == ScriptOptions("V", "k", "K=", "n", challenges=False)
     environment = {"GGP_CONNECT": "E", "GGP_NAME": "n", "GGP_KEY": "f"}
-    assert Words().with_environment(environment) == Words("E", "f", name="n")
-    assert Words("U", name="m").with_environment(environment) == Words("U", "f", name="m")
-    assert read_words("dot", ["--bind", "B"], Words("U")).with_environment(environment) == Words(bind="B")
+    assert ScriptOptions().with_environment(environment) == ScriptOptions("E", "f", name="n")
+    assert ScriptOptions("U", name="m").with_environment(environment) == ScriptOptions("U", "f", name="m")
+    assert read_options("dot", ["--bind", "B"], ScriptOptions("U")).with_environment(environment) == ScriptOptions(
+        bind="B"
+    )
 
 
 @pytest.mark.parametrize(
@@ -411,7 +415,7 @@ def test_a_word_that_is_not_known_ends_the_script(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["bots/dot.py", *words])
     with pytest.raises(SystemExit) as ended:
-        read_words("The dot", words, Words())
+        read_options("The dot", words, ScriptOptions())
     out, err = capsys.readouterr()
     assert ended.value.code == 2 and out == "" and err == f"The dot: {said} (dot.py --help)\n"
 
@@ -419,7 +423,7 @@ def test_a_word_that_is_not_known_ends_the_script(
 def test_a_script_says_what_it_understands(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["bots/dot.py", "--help"])
     with pytest.raises(SystemExit) as ended:
-        read_words("The dot", ["--help"], Words())
+        read_options("The dot", ["--help"], ScriptOptions())
     out, err = capsys.readouterr()
     assert out.startswith("Usage: dot.py [OPTION …]\n")
     words = ("--connect", "--key", "--server-key", "--name", "--no-challenges", "--bind", "GGP_CONNECT")

@@ -14,7 +14,7 @@ from ggp.bots.adapters import llm
 from ggp.bots.adapters.answers import read_answer
 from ggp.bots.adapters.endpoint import Endpoint
 from ggp.bots.adapters.llm import ModelBot
-from ggp.bots.adapters.llm_words import LlmWords, read_words
+from ggp.bots.adapters.llm_options import LlmOptions, read_command
 from ggp.bots.adapters.pictures import FOLDERS, FONTS
 from ggp.bots.adapters.prompts import refusal_prompt, system_prompt
 from ggp.bots.adapters.turn import fit
@@ -44,7 +44,7 @@ class ModelTalk:
 
     def __init__(self, script: Script | Iterable[Scripted], *words: str) -> None:
         self.server = ModelEndpoint(script)
-        said = read_words(["--model", "m", "--url", self.server.url, *words])
+        said = read_command(["--model", "m", "--url", self.server.url, *words])
         self.endpoint = Endpoint(said.url, {"model": said.model}, per_minute=said.per_minute)
         bot = ModelBot(said, self.endpoint)
         self.bot = Bot(bot.choose, analysis=True, told=bot.told)
@@ -379,8 +379,8 @@ def test_what_only_resembles_a_key_is_taken(words: list[str]) -> None:
 
 def test_words_that_are_good() -> None:
     words = [*CALL, "--retries", "0", "--legal=none", "--price", "0.5/2", "--budget", "3", "--send", '{"seed": 1}']
-    said = read_words([*words, "--key-env", "MY_KEY", "--temperature=0.7"])
-    assert said == LlmWords(
+    said = read_command([*words, "--key-env", "MY_KEY", "--temperature=0.7"])
+    assert said == LlmOptions(
         model="m",
         url="http://127.0.0.1:1/v1",
         retries=0,

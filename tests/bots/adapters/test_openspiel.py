@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ggp.bots.adapters.openspiel import AgentWords, OpenSpielSeat, read_command
+from ggp.bots.adapters.openspiel import OpenSpielSeat, read_command
 from ggp.bots.clock import BotClock
 from ggp.bots.position import Position
 from ggp.bots.rng import BotRng
@@ -41,13 +41,13 @@ def make_failing(game, player):
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        ([], AgentWords("mcts:1000", 0)),
-        (["--agent", "mcts:50", "seed=3"], AgentWords("mcts:50", 3)),
-        (["--agent=my.bots:make_bot"], AgentWords("my.bots:make_bot", 0)),
-        (["--agent", "random"], AgentWords("random", 0)),
+        ([], ("mcts:1000", 0)),
+        (["--agent", "mcts:50", "seed=3"], ("mcts:50", 3)),
+        (["--agent=my.bots:make_bot"], ("my.bots:make_bot", 0)),
+        (["--agent", "random"], ("random", 0)),
     ],
 )
-def test_the_words_name_an_agent(words: list[str], meant: AgentWords) -> None:
+def test_the_words_name_an_agent(words: list[str], meant: tuple[str, int]) -> None:
     assert read_command(words) == meant
 
 

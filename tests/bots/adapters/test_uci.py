@@ -218,10 +218,10 @@ class UciTalk:
     def __init__(self, engine: UciEngine, **limits: int) -> None:
         import pyspiel
 
-        from ggp.engines.adapters.openspiel import make_registry
+        from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
         uci = UciBot(engine, pyspiel, {"nodes": 0, "depth": 0, "movetime": 0, **limits})
-        self.bot = Bot(uci.choose, games=("chess",), analysis=True, told=uci.told, registry=make_registry())
+        self.bot = Bot(uci.choose, games=("chess",), analysis=True, told=uci.told, registry=OpenSpielRegistry())
         self._responder = Responder("talk", "1", {**self.bot.handlers(), "kata-set-param": uci.set_param})
 
     def __call__(self, line: str) -> str:
@@ -317,9 +317,9 @@ def test_every_move_has_its_words() -> None:
     """Random games: castling, promotion, captures en passant, moves that differ in case alone."""
     import pyspiel
 
-    from ggp.engines.adapters.openspiel import make_registry
+    from ggp.engines.adapters.openspiel import OpenSpielRegistry
 
-    game = make_registry().load("chess")
+    game = OpenSpielRegistry().load("chess")
     bot = UciBot(object(), pyspiel, {})  # type: ignore[arg-type]
     chance, seen = random.Random(3), set[str]()
     for _ in range(20):

@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from ggp.bots.command import BOTS, OWN_WORDS
+from ggp.bots.command import BOTS, OWN_OPTIONS
 from ggp.protocol.records import Party, Record, read_records
 from ggp.referee.cli.console import main
 from ggp.referee.ladder.session import side_files
@@ -224,7 +224,7 @@ def test_a_plain_terminal_has_the_board_of_each_place_at_once(file: Path, tmp_pa
 
 
 def test_built_in_bots_exist() -> None:
-    assert tuple(name for name in BOTS if name not in OWN_WORDS) == BUILT_IN, "those are nothing without words"
+    assert tuple(name for name in BOTS if name not in OWN_OPTIONS) == BUILT_IN, "those are nothing without words"
 
 
 def test_the_bots_of_a_completion(file: Path) -> None:
