@@ -25,7 +25,7 @@ class BotClock(NamedTuple):
         return self.black if colour == "black" else self.white
 
     def longest(self, colour: str) -> float | None:
-        """Seconds that the next move may take: all that is left, and one byo-yomi period if there is one to come."""
+        """Return the seconds that the next move may take: all that is left, and one byo-yomi period to come."""
         left = self.left(colour)
         if left is None:
             return None
@@ -33,7 +33,7 @@ class BotClock(NamedTuple):
         return (left + (self.period if self.periods and not last else 0)) / 1000
 
     def budget(self, colour: str) -> int | None:
-        """How long a careful bot thinks about its next move; None: as long as it likes."""
+        """Return how many milliseconds a careful bot thinks about its next move, None without a clock."""
         left = self.left(colour)
         if left is None:
             return None
@@ -47,7 +47,7 @@ class BotClock(NamedTuple):
 
 
 def parse_clock(words: list[str]) -> BotClock:
-    """The arguments of `ggp-clock`. Raises ValueError; names that it does not know are ignored."""
+    """Parse the arguments of `ggp-clock`, and ignore unknown names. Raises ValueError."""
     values: dict[str, int] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -59,7 +59,7 @@ def parse_clock(words: list[str]) -> BotClock:
 
 
 def parse_time_settings(words: list[str]) -> BotClock:
-    """GTP `time_settings MAIN BYO_YOMI STONES`, in seconds. Raises ValueError.
+    """Parse GTP's `time_settings MAIN BYO_YOMI STONES`, in seconds. Raises ValueError.
 
     "byo_yomi_time > 0 and byo_yomi_stones == 0 means no time limits."
     """
@@ -77,7 +77,7 @@ def parse_time_settings(words: list[str]) -> BotClock:
 
 
 def parse_time_left(words: list[str], clock: BotClock) -> BotClock:
-    """GTP `time_left COLOUR SECONDS STONES` -> the clock with that colour's time changed. Raises ValueError."""
+    """Return the clock with the time of GTP's `time_left COLOUR SECONDS STONES`. Raises ValueError."""
     if len(words) != 3 or words[0].lower() not in ("b", "black", "w", "white"):
         raise ValueError("expected time_left COLOUR SECONDS STONES")
     left, stones = _milliseconds(words[1]), _milliseconds(words[2]) // 1000
@@ -85,7 +85,7 @@ def parse_time_left(words: list[str], clock: BotClock) -> BotClock:
 
 
 def _milliseconds(seconds: str) -> int:
-    """Text of at most nine digits before the point; what is below zero has run out."""
+    """Parse seconds with at most nine digits before the point; a negative time has run out."""
     if not re.fullmatch(r"-?[0-9]{1,9}(\.[0-9]{0,9})?", seconds):
         raise ValueError(f"expected seconds, not {seconds[:40]}")
     return max(0, int(1000 * float(seconds)))

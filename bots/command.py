@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
 
 
 def complete(before: Sequence[str], typed: str) -> list[str]:
-    """What may stand behind these words of the command line, for a shell's completion."""
+    """Return what may come after these words of the command line, for a shell's completion."""
     if not before:
         return [*BOTS, "--help"]
     if before[0] not in BOTS:
@@ -82,7 +82,7 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
 
 
 def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
-    """Why `ggp bot WORDS` would not start: ("command" or "options", one line); None if nothing is against it."""
+    """Return why `ggp bot WORDS` would not start, as ("command" or "options", one line); None if it would."""
     name = words[0]
     if name not in BOTS:
         return "command", _unknown(name)

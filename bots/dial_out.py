@@ -28,9 +28,10 @@ _TEXTS = {"up": "connected {}", "lost": "{}", "bye": "the lobby said goodbye: {}
 
 
 def dial_out(where: ScriptOptions, hello: Hello, make: Callable[[], Responder]) -> int:
-    """Answer until `quit` or a signal, each connection with a Responder of its own; the exit status. In the main
-    thread the lobby hears what is written to stderr meanwhile, the first SIGTERM or Ctrl-C lets the game end, and the
-    second ends the bot with a goodbye.
+    """Answer a lobby until `quit` or a signal, and return the exit status.
+
+    Each connection gets its own Responder. In the main thread, what is written to stderr goes to the lobby too, the
+    first SIGTERM or Ctrl-C lets the game end, and the second ends the bot with a goodbye.
     """
     try:
         pair = read_pair(Path(where.key)) if where.key else None
@@ -85,7 +86,7 @@ class LobbyNotice(io.TextIOBase):
 
     @property
     def buffer(self) -> io.BufferedIOBase:
-        """Bytes written there are not passed on."""
+        """Return the stream for bytes, which are not passed on."""
         return self._beneath.buffer  # type: ignore[return-value]
 
     def writable(self) -> bool:
@@ -106,12 +107,12 @@ class LobbyNotice(io.TextIOBase):
         return self._beneath.isatty()
 
     def lines(self) -> list[str]:
-        """To be passed on now, not too many a second."""
+        """Return the lines to pass on now, within the limit for each second."""
         with self._lock:
             return [line for line in self._lines.lines(time.monotonic()) if line.strip()]
 
     def _move_logging(self, old: object, new: object) -> None:
-        """A handler keeps the stream that it found when it was made, which was before `run`."""
+        """Redirect logging, whose handlers keep the stream that they found before `run`."""
         if logging := sys.modules.get("logging"):
             for handler in logging.root.handlers:
                 if getattr(handler, "stream", None) is old:

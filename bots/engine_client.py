@@ -35,7 +35,7 @@ Then = Callable[[Reply], None]
 
 
 def find_program(name: str) -> str | None:
-    """The program that the first word of a command line means; None: there is none."""
+    """Return the path of the program that the first word of a command line names, or None."""
     return shutil.which(name) or shutil.which(name, path=_GAMES)
 
 
@@ -46,7 +46,7 @@ class EngineClient:
     """
 
     def __init__(self, where: str) -> None:
-        """Raises OptionError, which names the engine, if none can be started there."""
+        """Start the engine. Raises OptionError, which names it, if that fails."""
         self.where = where
         self.generation = 0
         self.commands: frozenset[str] = frozenset()
@@ -56,13 +56,15 @@ class EngineClient:
         self._start()
 
     def post(self, line: str, then: Then) -> None:
-        """Ask, and go on without the answer, which `then` gets later."""
+        """Send a question without waiting; `then` gets the answer later."""
         self._send(line)
         self._posted.append(then)
 
     def settle(self) -> None:
-        """Read the answers to all that was posted. Raises CommandFailed for one that is not as it should be: the engine
-        is closed then, because what stands behind it has not been read."""
+        """Read the answers to all posted questions.
+
+        Raises CommandFailed for an unexpected one. The engine is closed then, because later answers were not read.
+        """
         try:
             while self._posted:
                 reply = self._receive(PATIENCE)
@@ -78,7 +80,7 @@ class EngineClient:
         return [self._receive(patience) for _ in lines]
 
     def text(self, line: str, patience: float = PATIENCE) -> str:
-        """The answer to one question. Raises CommandFailed with the engine's reason if it refuses."""
+        """Ask one question and return the answer. Raises CommandFailed with the engine's reason if it refuses."""
         (reply,) = self.ask(line, patience=patience)
         if not reply.ok:
             raise CommandFailed(reply.text or f"the engine refuses {line[:80]}")
@@ -107,7 +109,6 @@ class EngineClient:
             process.wait()
 
     def _start(self) -> None:
-        """Raises OptionError."""
         try:
             self._channel = Channel(self._transport(), PeerRole.ENGINE)
             deadline = self._channel.now() + START
@@ -125,7 +126,6 @@ class EngineClient:
         self.generation += 1
 
     def _transport(self) -> Transport:
-        """Raises OptionError, AddressError."""
         if self.where.startswith(("tcp://", "ipc://")):
             from ggp.protocol.transports.zmq import Dealer  # ZeroMQ, which most bots need not load
 
@@ -169,6 +169,6 @@ class EngineClient:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> CommandFailed:
-        """The engine is of no use any more."""
+        """Close the engine, which is useless after such an error."""
         self.close()
         return CommandFailed(f"the engine {self.where} fails: {error}")

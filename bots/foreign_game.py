@@ -110,7 +110,7 @@ class ForeignGame(Game):
 
     @property
     def options(self) -> tuple[Option, ...]:  # type: ignore[override]
-        """Raises CommandFailed."""
+        """Return the options, which the engine is asked for once. Raises CommandFailed."""
         if self._options is None:
             self._client.revive()
             rows = [line.split(maxsplit=3) for line in self._client.text(f"ggp-options {self.name}").splitlines()]
@@ -147,12 +147,12 @@ class EngineTable:
     """One set-up of a game at an engine, and the node at which the engine stands."""
 
     def __init__(self, client: EngineClient, line: str) -> None:
-        """line: the `ggp-new` that begins it."""
+        """Create it for the `ggp-new` in `line`."""
         self.client, self.line = client, line
         self.generation = client.generation
 
     def root(self) -> "Node":
-        """The position before ply 0. Raises OptionError with the engine's reason."""
+        """Begin the game and return the position before ply 0. Raises OptionError with the engine's reason."""
         begun, legal = self.client.ask(self.line, "ggp-legal_moves")
         if not begun.ok:
             raise OptionError(begun.text)
@@ -192,7 +192,7 @@ class EngineTable:
         _standing[self.client] = node
 
     def lost(self) -> None:
-        """Nothing is known of where the engine stands."""
+        """Forget where the engine stands."""
         _standing[self.client] = None
 
 
@@ -208,7 +208,7 @@ class Node:
         self._legal: list[str] | None = None
 
     def status(self, key: str) -> str:
-        """A value of the status line; "" where it has none of that name."""
+        """Return a value of the status line, "" if it has none of that name."""
         if not self._status:
             self.table.client.settle()
         if not self._status:
@@ -223,11 +223,11 @@ class Node:
         return self._legal
 
     def knows_legal(self, move: str) -> bool:
-        """Whether the move is known to be legal, and canonical, without a question."""
+        """Return True if the move is known, without a question, to be legal and canonical."""
         return self._legal is not None and move in self._legal
 
     def child(self, word: str) -> "Node":
-        """The position after a move, in any form that the engine reads. Raises IllegalMove."""
+        """Return the position after a move, in any form that the engine accepts. Raises IllegalMove."""
         if (known := self.children.get(word)) is not None:
             return known
         table, client = self.table, self.table.client
@@ -247,7 +247,7 @@ class Node:
         return node
 
     def _follow(self, move: str) -> "Node":
-        """After a move that the engine has listed: its answer is read later."""
+        """Play a move that the engine has listed; its answer is read later."""
         node = Node(self.table, self, move, self.depth + 1)
 
         def take(reply: Reply) -> None:
@@ -276,7 +276,7 @@ class Node:
         self._legal = reply.text.split()
 
     def ask(self, line: str, patience: float = LONG) -> str:
-        """What the engine says at this position. Raises CommandFailed."""
+        """Ask the engine at this position. Raises CommandFailed."""
         self.table.go_to(self)
         return self.table.client.text(line, patience)
 
@@ -386,7 +386,7 @@ class ForeignState(State):
             raise CommandFailed(f"the engine's ggp-playouts is not one: {text[:100]!r}") from None
 
     def play_out(self, seed: int, policy: Policy) -> None:
-        """Raises CommandFailed for a game that does not end."""
+        """Play at random to the end. Raises CommandFailed for a game that does not end."""
         chance, last = random.Random(seed), self.ply + _MOST_PLIES
         while moves := self._node.legal():
             if self.ply >= last:
@@ -397,7 +397,7 @@ class ForeignState(State):
         return None
 
     def _play_out_here(self, n: int, seed: int) -> Playouts:
-        """Random games over the wire, for an engine that plays none: one wait a ply."""
+        """Play random games over the wire, one question a ply, for an engine without `ggp-playouts`."""
         chance, plies, ends = random.Random(seed), 0, [0, 0, 0]
         for _ in range(n):
             end = self.copy()
@@ -411,7 +411,7 @@ class ForeignState(State):
 
 
 def _number(node: Node, line: str, base: int) -> int:
-    """What the engine answers. Raises CommandFailed."""
+    """Ask for a number. Raises CommandFailed for any other answer."""
     text = node.ask(line)
     try:
         return int(text.strip()[:16] or "0", base)
@@ -420,7 +420,7 @@ def _number(node: Node, line: str, base: int) -> int:
 
 
 def _word(move: str) -> str:
-    """Raises IllegalMove for what cannot be sent as one word."""
+    """Return the move. Raises IllegalMove if it cannot be sent as one word."""
     if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > 8192:
         raise IllegalMove(f"a move is one word, and {move[:40]!r} is none")
     return move
@@ -443,7 +443,7 @@ def _expect(reply: Reply) -> None:
 
 
 def _json(text: str) -> dict[str, Any]:
-    """Raises CommandFailed."""
+    """Parse a JSON object. Raises CommandFailed."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -454,7 +454,7 @@ def _json(text: str) -> dict[str, Any]:
 
 
 def _is_on(node: Node, line: Node) -> bool:
-    """Whether the node is on the way from the start to the end of that line."""
+    """Return True if the node lies between the start and the end of that line."""
     while line.depth > node.depth and line.parent is not None:
         line = line.parent
     return line is node

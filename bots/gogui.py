@@ -15,9 +15,9 @@ SWAP, BID = "swap-sides", "bid:"
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Words -> those of the bot, and `GAME name=value …` behind `--gogui`: all up to the next that begins with `-`.
+    """Split a command line into the bot's own words and `GAME name=value …` after `--gogui`.
 
-    Raises ValueError where no game follows.
+    The game ends before the next word that begins with `-`. Raises ValueError if it is missing.
     """
     before = list(words[: words.index("--")]) if "--" in words else list(words)
     if OPTION not in before:
@@ -58,7 +58,10 @@ class Clicks:
         return click
 
     def _check_seat(self, line: GameHistory) -> None:
-        """After its own swap the bot is asked for the other side's colour: refused once, so that a person reads why."""
+        """Refuse the first question after the bot's own swap.
+
+        GoGui asks for the other side's colour then, and the refusal tells the person why.
+        """
         if self._swapped and self._swapped == len(line.plies) and line.plies[-1][2] == SWAP:
             self._swapped = 0
             if line.state.seat != line.plies[-1][0]:
@@ -68,7 +71,7 @@ class Clicks:
                 )
 
     def _planned(self, line: GameHistory, cells: tuple[str, ...]) -> str:
-        """The move whose cells are being entered; empty if none is, or others were clicked."""
+        """Return the move that is being entered; "" if there is none, or other cells were clicked."""
         if not cells or self._plan is None:
             return ""
         before, ply, move = self._plan

@@ -33,7 +33,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 def make_choose(playouts: int, chance: BotRng, resigns: bool) -> Choose:
-    """The same seeds, the same position and time enough: the same move."""
+    """Return a bot that plays the same move for the same seeds and position, given enough time."""
 
     def choose(position: Position) -> str:
         chance.begin_ply(position.ply)
@@ -74,12 +74,12 @@ class Candidate:
 
     @property
     def share(self) -> float:
-        """Share of the games won by the mover's colour, from 0 to 1; -1 if none was played."""
+        """Return the share of games that the mover's colour won, from 0 to 1; -1 before the first game."""
         return self.won / self.games if self.games else -1.0
 
     @property
     def rate(self) -> float:
-        """The value for the mover: the share of its colour; the smaller one if the opponent may choose the side."""
+        """Return the value for the mover: the share of its colour, or the smaller one if the opponent may choose."""
         return min(self.share, 1 - self.share) if self._swap_follows else self.share
 
     def sample(self, games: int, seed: int) -> None:
@@ -97,9 +97,9 @@ class Candidate:
         self.won += (black if self._colour_after(after) == "black" else white) + draws / 2
 
     def loses_as_it_stands(self, hope: float) -> bool:
-        """Whether this is a pass that loses if the opponent passes too, with hope for better.
+        """Return True for a pass that loses if the opponent passes too, while `hope` says that another move may win.
 
-        The random games do not show that: they seldom pass while there is something else to play.
+        Random games do not show that: they seldom pass while there is something else to play.
         """
         after = self._after
         if self.move != "pass" or after is None or after.phase == "over" or hope <= HOPELESS:
@@ -107,13 +107,13 @@ class Candidate:
         return after.standing()[:1].lower() != self._colour_after(after)[0]
 
     def _colour_after(self, after: State) -> str:
-        """The colour that the mover holds after the move, which may have swapped sides."""
+        """Return the mover's colour after the move, which may have swapped sides."""
         other = "white" if after.to_play == "black" else "black"
         return after.to_play if after.seat == self._position.seat else other
 
 
 def try_all(candidates: Sequence[Candidate], playouts: int, chance: random.Random, deadline: float | None) -> None:
-    """`playouts` games for each, a few in turn, until time is over; at least one of them gets some."""
+    """Play `playouts` games for each candidate, a few in turn, until the time is over; at least one gets some."""
     for done in range(0, playouts, ROUND):
         for candidate in candidates:
             candidate.sample(min(ROUND, playouts - done), chance.getrandbits(63))
@@ -122,9 +122,9 @@ def try_all(candidates: Sequence[Candidate], playouts: int, chance: random.Rando
 
 
 def even_bid(candidates: Sequence[Candidate], games: int, chance: random.Random, deadline: float | None) -> Candidate:
-    """The bid that leaves nothing to gain by choosing the side: both colours win about half of the games after it.
+    """Return the bid after which both colours win about half of the games, so that choosing a side gains nothing.
 
-    More komi never helps Black, whom the bidder holds at first: so the range of bids is halved until one is left.
+    More komi never helps Black, whom the bidder holds at first, so a binary search finds it.
     """
     bids = sorted(candidates, key=lambda candidate: int(candidate.move.removeprefix("bid:")))
     tried: list[Candidate] = []
@@ -145,9 +145,9 @@ def look_closely(candidate: Candidate, games: int, chance: random.Random, deadli
 
 
 def settle(candidates: Sequence[Candidate], chance: random.Random, deadline: float | None) -> Candidate:
-    """The best; a quiet move only if it is as good as the best other one when both are looked at closely.
+    """Return the best candidate; a quiet one only if a close look finds it as good as the best other one.
 
-    Sides are swapped by such a look, too: the best of many moves after a few games each owes much to luck.
+    Swapping sides gets such a look too: the best of many moves after a few games owes much to luck.
     """
     loud = [candidate for candidate in candidates if candidate.move not in QUIET]
     quiet = [candidate for candidate in candidates if candidate.move in QUIET]

@@ -70,7 +70,7 @@ class Searcher:
         megabytes: int = 64,
         resigns: bool = False,
     ) -> None:
-        """playouts and milliseconds: for a move, 0: no such limit. megabytes: for the tree."""
+        """Create it with limits for each move, 0 for none, and the size of its tree."""
         self._chance = chance
         self._playouts, self._milliseconds = playouts, milliseconds
         self._threads, self._megabytes, self._resigns = threads, megabytes, resigns
@@ -83,7 +83,10 @@ class Searcher:
         self._chance.begin_match(seed)
 
     def choose(self, position: Position) -> str:
-        """A legal move of any phase, or `resign`. The same chance, plies and playouts of one thread: the same move."""
+        """Return a legal move of any phase, or `resign`.
+
+        With one thread, the same seed, plies and playouts give the same move.
+        """
         if position.phase == "agree":
             return self._agree(position)
         if position.phase == "bid":
@@ -111,7 +114,7 @@ class Searcher:
         return move
 
     def _follow(self, position: Position) -> Search:
-        """The search at this position: the one at hand if the plies lead from there to here, else a new one."""
+        """Return the current search if the plies lead from its position to this one, else a new search."""
         known, plies = len(self._plies), list(position.plies)
         if self._search is not None and plies[:known] == self._plies:
             with suppress(IllegalMove):  # of another game, or after a move was taken back: then it starts again, below
@@ -132,16 +135,16 @@ class Searcher:
         return search
 
     def _seconds(self, position: Position) -> float:
-        """How long to think; 0 if the number of playouts is the only limit."""
+        """Return how long to think; 0 if the number of playouts is the only limit."""
         limits = [ms for ms in (self._milliseconds or None, position.budget) if ms is not None]
         if limits:
             return min(limits) / 1000
         return 0.0 if self._playouts else UNLIMITED
 
     def _bid(self, position: Position) -> str:
-        """The bid after which a search finds both sides as good as possible alike.
+        """Return the bid after which a search finds both sides most nearly equal.
 
-        More komi never helps Black: so the range of bids is halved until one is left.
+        More komi never helps Black, so a binary search finds it.
         """
         bids = sorted(position.legal_moves(), key=lambda bid: int(bid.removeprefix("bid:")))
         seconds = self._seconds(position) / len(bids).bit_length()
@@ -177,7 +180,7 @@ class Searcher:
         return Look(black, sum(vote[1] for vote in votes), search.nodes)
 
     def _agree(self, position: Position) -> str:
-        """The groups that do not outlive random games, as `dead:` and a stone of each."""
+        """Return `dead:` and one stone of each group that does not outlive random games."""
         groups = position.groups()
         if not groups:
             return "dead:"
@@ -195,12 +198,12 @@ class Searcher:
 
 
 def worth(won: float, proof: str) -> float:
-    """What a move is worth to who makes it, from 0 to 1: what is proven, else what was won so far."""
+    """Return what a move is worth to its player, from 0 to 1: the proven value, or else the share of wins so far."""
     return {"win": 1.0, "loss": 0.0, "draw": 0.5}.get(proof, won)
 
 
 def play_on(position: Position, stone: str) -> State:
-    """The position when the sides disagree on the dead and play resumes: one list has that stone, the other has not."""
+    """Return the position in which play resumes after two different lists of dead stones, one of them with `stone`."""
     for first in ("dead:", f"dead:{stone}"):
         state = position.copy()
         state.play(first)

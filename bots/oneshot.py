@@ -55,7 +55,10 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 def read_command(words: Sequence[str]) -> list[str]:
-    """The words behind `--`. Raises OptionError for others, for none, and for a program that there is not."""
+    """Return the words after `--`.
+
+    Raises OptionError if there are other words or none, or the program does not exist.
+    """
     if words[:1] != ["--"] or len(words) < 2:
         raise OptionError("oneshot: write the command line behind --, as in ggp bot oneshot -- sh my_move.sh")
     if shutil.which(words[1]) is None:
@@ -64,7 +67,7 @@ def read_command(words: Sequence[str]) -> list[str]:
 
 
 def describe(position: Position) -> str:
-    """What the program reads: `key value` lines, of which it ignores those that it does not know."""
+    """Return what the program reads: `key value` lines, of which it ignores those it does not know."""
     options = [f"{name}={value}" for name, value in position.options.items()]
     clock = [] if position.clock is None else [f"clock {position.clock}"]
     return "".join(
@@ -82,13 +85,16 @@ def describe(position: Position) -> str:
 
 
 def seconds_left(position: Position) -> float:
-    """How long the program may take: all that its clock has, with one byo-yomi period more if there is one to come."""
+    """Return how long the program may take: all of its clock, plus the next byo-yomi period if there is one."""
     longest = position.times.longest(position.colour)
     return UNCLOCKED if longest is None else longest
 
 
 def ask_program(command: Sequence[str], life: int, position: Position) -> str:
-    """The move that it prints. Raises TimeoutError and ValueError; no process of it is left in any case."""
+    """Start the program and return the move that it prints.
+
+    Raises TimeoutError and ValueError. None of its processes is left in any case.
+    """
     deadline = time.monotonic() + seconds_left(position)
     try:
         with tempfile.TemporaryFile() as asked:  # a file, because a program need not read its input
@@ -113,7 +119,7 @@ def ask_program(command: Sequence[str], life: int, position: Position) -> str:
 
 
 def _first_line(descriptor: int, deadline: float) -> str:
-    """What comes before the first end of line, or before the end."""
+    """Return the text before the first line feed, or before the end of the output."""
     heard = b""
     while b"\n" not in heard:
         ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))

@@ -37,7 +37,7 @@ class ScriptOptions:
     engine: str = ""
 
     def with_environment(self, environment: Mapping[str, str]) -> "ScriptOptions":
-        """With GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
+        """Return it with GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
         if self.bind:
             return self
         return replace(
@@ -50,8 +50,10 @@ class ScriptOptions:
 
 
 def read_options(bot: str, words: Sequence[str], said: ScriptOptions) -> ScriptOptions:
-    """`said` with what the words say in its place. Exits with status 2 and one line for a word that is not known, with
-    0 after `--help`."""
+    """Return `said` with the values of the command line in place of its own.
+
+    Exits with status 2 and one line for an unknown word, with 0 after `--help`.
+    """
     found: dict[str, str | bool] = {}
     rest = iter(words)
     for word in rest:
@@ -83,7 +85,7 @@ def _wrong(bot: str, text: str) -> NoReturn:
 
 
 def _script() -> str:
-    """The file that the user started: the bot's name is no command."""
+    """Return the name of the script that the user started; the bot's name is not a command."""
     return sys.argv[0].rpartition("/")[2]
 
 
@@ -100,8 +102,10 @@ def _usage() -> str:
 
 
 def flags_in(words: Sequence[str], flags: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Each word in turn: (`--flag`, value) for `--flag value` and `--flag=value` of these flags, with "" where nothing
-    follows; ("", word) for any other."""
+    """Yield (`--flag`, value) for `--flag value` and `--flag=value` of these flags, and ("", word) for any other word.
+
+    The value is "" if nothing follows.
+    """
     rest = iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
@@ -115,9 +119,9 @@ ENGINE = "--engine"
 
 
 def split_engines(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """ScriptOptions -> those of the bot, and what follows each `--engine`; what stands behind `--` is not looked at.
+    """Split a command line into the bot's own words and the values of `--engine`; words after `--` are left alone.
 
-    Raises ValueError where nothing follows.
+    Raises ValueError for `--engine` without a value.
     """
     rest: list[str] = []
     engines: list[str] = []
@@ -141,7 +145,7 @@ SEED = Option("seed", "int", "0", "0..1000000000")
 
 
 def parse_options(bot: str, options: Sequence[Option], words: Iterable[str]) -> Mapping[str, int | str]:
-    """The words -> a value for every option. Raises OptionError, which names the bot's options."""
+    """Return a value for every option. Raises OptionError, which names the bot's options."""
     known = {option.name: option for option in options}
     given: dict[str, int | str] = {}
     for word in words:

@@ -28,21 +28,21 @@ class Position:
 
     @property
     def rules(self) -> str:
-        """In words, as `ggp-rules` has them."""
+        """Return the rules as text, as `ggp-rules` answers them."""
         return self._game.rules
 
     def first(self) -> State:
-        """The position before ply 0."""
+        """Return the position before ply 0."""
         return self._game.new(self.options)
 
     @property
     def clock(self) -> int | None:
-        """Milliseconds left on the bot's own clock when it was asked; None: no clock that it knows of."""
+        """Return the milliseconds on the bot's clock when it was asked, None without a clock."""
         return self.times.left(self.colour)
 
     @property
     def budget(self) -> int | None:
-        """Milliseconds that a careful bot thinks about this move; None: as long as it likes."""
+        """Return how many milliseconds a careful bot thinks about this move, None for no limit."""
         return self.times.budget(self.colour)
 
     @property
@@ -91,7 +91,7 @@ class Position:
         return self._state.hash()
 
     def copy(self) -> State:
-        """The bare state, without colour and clock: what a search copies again and again."""
+        """Return the bare state, without colour and clock, which a search copies again and again."""
         return self._state.copy()
 
     def score(self) -> Score:

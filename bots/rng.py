@@ -12,12 +12,12 @@ class BotRng(random.Random):
         self._match = ""  # the seeds that what is drawn depends on, once a match brings one
 
     def begin_match(self, seed: int) -> None:
-        """From here on what is drawn depends on this and the bot's own seed alone, whatever was drawn before."""
+        """Make all further numbers depend on this and the bot's own seed alone, whatever was drawn before."""
         self._match = f"{self._own} {seed}"
         self.seed(self._match)
 
     def begin_ply(self, ply: int) -> None:
-        """In a match with a seed what is drawn next depends on the ply, too, and not on what was drawn before.
+        """Make the next numbers, in a match with a seed, depend on the ply and not on what was drawn before.
 
         So an interrupted match continues unchanged, although its bots are new processes.
         """

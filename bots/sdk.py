@@ -129,7 +129,7 @@ class _Forfeit(CommandFailed):
     """The bot has no move."""
 
     def with_analysis(self, analysis: dict[str, Any]) -> CommandFailed:
-        """The answer's second line has it, as that of a move has."""
+        """Return the failure with the analysis as its second line, as the answer with a move has it."""
         from json import dumps
 
         return CommandFailed(f"{self}\n{dumps(analysis, default=str)}" if analysis else str(self))
@@ -149,10 +149,12 @@ class Bot:
         game: Sequence[str] = (),
         registry: Registry | None = None,
     ) -> None:
-        """See run. game: `GAME name=value …` to begin with, which it plays and rules as GoGui asks it to. registry:
-        which games there are, None for those that are installed.
+        """Create it with the arguments of `run`. Raises CommandFailed for an impossible game or option.
 
-        Raises CommandFailed for a game or an option that cannot be.
+        Args:
+            choose: See run, like all that are not named here.
+            game: `GAME name=value …` to begin with, which the bot plays and rules for GoGui.
+            registry: The games, None for those that are installed.
         """
         self._choose = choose
         self._analysis = analysis
@@ -168,11 +170,11 @@ class Bot:
 
     @property
     def line(self) -> GameHistory | None:
-        """The game at hand, kept by `play` and `genmove`."""
+        """Return the current game, kept by `play` and `genmove`."""
         return self._session.line
 
     def handlers(self) -> dict[str, Handler]:
-        """Every command of the bot but those that Responder answers itself."""
+        """Return the handlers of all commands but those that Responder answers itself."""
         plain = {
             **gtp.handlers(self._session),
             **gtpgo.handlers(self._session),
@@ -201,7 +203,7 @@ class Bot:
         return table
 
     def _with_a_game(self, handler: Handler) -> Handler:
-        """Plain GTP never says which game, nor that one begins."""
+        """Begin a game of go first if there is none: plain GTP never says which game, nor that one begins."""
 
         def answer(arguments: list[str]) -> str:
             if self._session.line is None and PLAIN in self.games:
@@ -211,7 +213,7 @@ class Bot:
         return answer
 
     def _keeping_komi(self, komi: Handler) -> Handler:
-        """GoGui sends the komi of its own settings to a program and none to a ruler, so the command line's holds."""
+        """Keep the komi of the command line: GoGui sends that of its own settings to a program, and none to a ruler."""
 
         def answer(arguments: list[str]) -> str:
             line, options = self._session.line, self._session.options
@@ -247,13 +249,13 @@ class Bot:
         return f"{move}\n{dumps(position.analysis if position else {}, default=str)}"
 
     def _reg_genmove(self, arguments: list[str]) -> str:
-        """GTP's regression subset: the same position has the same answer, as far as `seed` has it in hand."""
+        """Answer `reg_genmove` of GTP's regression subset, deterministically for a given `seed`."""
         if self._seed:
             self._seed(self._seeded)
         return self._move(arguments, "reg_genmove", play=False)[0]
 
     def _place_free_handicap(self, arguments: list[str]) -> str:
-        """GTP's tournament subset: as many stones as are asked for, the fixed points first, then what `choose` says."""
+        """Place as many handicap stones as asked for: on the fixed points first, then where `choose` says."""
         line = self._session.need()
         if not line.game.setup:
             raise CommandFailed("unknown command")
@@ -278,7 +280,7 @@ class Bot:
         return " ".join(points)
 
     def _move(self, arguments: list[str], command: str, play: bool = True) -> tuple[str, Position | None]:
-        """Choose, and play it; the position as `choose` left it, None if it was not asked."""
+        """Choose a move and play it. Return it, and the position as `choose` left it, None if it was not asked."""
         line = self._session.need()
         if len(arguments) != 1:
             raise syntax_error(command)
@@ -298,7 +300,7 @@ class Bot:
             raise _complaint(f"the bot chose an illegal move, {move!r}: {error}") from None
 
     def _ask(self, position: Position) -> str:
-        """What `choose` says, which may be no move. Raises CommandFailed."""
+        """Return the answer of `choose`, which may not be a move. Raises CommandFailed."""
         try:
             move = self._choose(position)
         except NoMove as error:
@@ -339,7 +341,7 @@ class Bot:
 
 
 def make_registry(engines: Sequence[str]) -> Registry:
-    """The installed games, with those of these engines if there are any. Raises OptionError."""
+    """Return the installed games, with those of the engines. Raises OptionError."""
     if not engines:
         return Registry()
     from ggp.bots.engine_client import OPTIONAL_VARIABLE
@@ -361,8 +363,11 @@ def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:
 
 
 def _take_stdio() -> tuple[int, int]:
-    """stdin and stdout as descriptors that are not inherited. Other readers of stdin find it empty from now on, and
-    what goes to stdout comes out on stderr: a program that the bot calls would eat commands, and answer them."""
+    """Return stdin and stdout as descriptors that programs of the bot do not inherit.
+
+    They would eat commands, and answer them. Other readers of stdin find it empty from now on, and what is written to
+    stdout goes to stderr.
+    """
     stdin, stdout = (fcntl(descriptor, F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
@@ -371,7 +376,7 @@ def _take_stdio() -> tuple[int, int]:
 
 
 def _to_move(line: GameHistory, colour: str) -> State:
-    """A copy of the position with that colour to move, which plain GTP may ask for out of turn (go)."""
+    """Return a copy of the position with that colour to move, which plain GTP may ask for out of turn (go)."""
     state = line.state.copy()
     if state.to_play != colour:
         if not line.game.setup or state.phase != "play":
@@ -381,7 +386,7 @@ def _to_move(line: GameHistory, colour: str) -> State:
 
 
 def _fixed_points(line: GameHistory, most: int) -> list[str]:
-    """GTP's points for handicap stones on this board, at most this many."""
+    """Return GTP's handicap points of this board, at most so many."""
     for number in range(min(most, 9), 1, -1):
         with contextlib.suppress(OptionError):
             return [point for (point,) in GameHistory(line.game, {**line.options, "handicap": number}).state.groups()]
@@ -389,7 +394,7 @@ def _fixed_points(line: GameHistory, most: int) -> list[str]:
 
 
 def _complaint(text: str) -> CommandFailed:
-    """Said twice: on stderr to the bot's author, on the wire to the record."""
+    """Print it for the bot's author, and return it as the answer that the record keeps."""
     text = _short(text)
     print(text, file=sys.stderr, flush=True)
     return CommandFailed(text)

@@ -27,7 +27,7 @@ class SearchNode:
         self.left: list[str] | None = None  # moves without a child; None: not asked yet
 
     def share(self, colour: str) -> float:
-        """How often that colour won, from 0 to 1."""
+        """Return how often that colour won, from 0 to 1."""
         black = self.black / self.visits if self.visits else 0.5
         return black if colour == "black" else 1 - black
 
@@ -84,7 +84,7 @@ class TreeSearch(Search):
         return self._nodes
 
     def _sample(self) -> None:
-        """One random game from the leaf that is most worth a look."""
+        """Play one random game from the most promising leaf."""
         path = [self._root]
         while (node := self._next(path[-1])) is not None:
             path.append(node)
@@ -101,7 +101,7 @@ class TreeSearch(Search):
             node.black += black
 
     def _next(self, node: SearchNode) -> SearchNode | None:
-        """The child to go on with, a new one while there are moves left; None at the end of the game or of memory."""
+        """Return the child to visit, a new one while moves are left; None at the end of the game or of the memory."""
         if node.state.phase == "over":
             return None
         if node.left is None:
@@ -128,7 +128,7 @@ def _worth(child: SearchNode, colour: str) -> float:
 
 
 def _proof(child: SearchNode, colour: str) -> str:
-    """What the end of the game after the move proves to its side; "" where the game goes on."""
+    """Return what the end of the game after the move proves for its player; "" if the game is not over."""
     if child.state.phase != "over":
         return ""
     result = child.state.result[:1]

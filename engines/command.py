@@ -109,14 +109,14 @@ def load_openspiel() -> tuple[Registry, Extend]:
 
 
 def _own_stdout() -> int:
-    """A descriptor for the answers; what a foreign library prints goes to stderr."""
+    """Return a descriptor for the answers, and send what a foreign library prints to stderr."""
     kept = os.dup(1)
     os.dup2(2, 1)
     return kept
 
 
 def complete(before: Sequence[str], typed: str) -> list[str]:
-    """What may stand behind these words of the command line, for a shell's completion."""
+    """Return what may come after these words of the command line, for a shell's completion."""
     options = [option for option in ("--bind", "--gogui", "--help") if option not in before]
     if typed.startswith("-") or before[-1:] == ("--bind",):
         return options if typed.startswith("-") else []
@@ -136,7 +136,7 @@ def _files(typed: str) -> list[str]:
 
 
 def complete_game(before: Sequence[str], registry: Registry | None = None) -> list[str]:
-    """What may stand behind these words of `GAME name=value …`; None is for the games that are installed."""
+    """Return what may come after these words of `GAME name=value …`, by default of the installed games."""
     registry = registry or Registry()
     if not before:
         return list(registry.names())
@@ -148,7 +148,7 @@ def complete_game(before: Sequence[str], registry: Registry | None = None) -> li
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
-    """Raises UsageError."""
+    """Parse the command line. Raises UsageError."""
     words: list[str] = []
     found = Arguments()
     rest = iter(argv)
@@ -172,7 +172,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
 
 
 def start_session(registry: Registry, arguments: Arguments) -> Session:
-    """A session with the game of the command line. Raises UsageError."""
+    """Return a session with the game of the command line. Raises UsageError."""
     session = Session(registry, arguments.gogui)
     if arguments.game:
         try:
@@ -193,8 +193,10 @@ def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None)
 
 
 def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
-    """Listen there, each connection with a Responder of its own, until a signal; the exit status. Raises
-    AddressError."""
+    """Listen at an address until a signal, each connection with its own Responder. Return the exit status.
+
+    Raises AddressError.
+    """
     from ggp.protocol.transports.signal_fd import Stopped, Stopping
 
     with Stopping() as stopping:  # a second signal does not disturb the end
@@ -209,7 +211,6 @@ def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
 
 
 def _bind(url: str, make: Callable[[], Responder]) -> "Service | UnixService":
-    """Raises AddressError."""
     from ggp.protocol.transports.unix import SCHEME, UnixService
 
     if url.startswith(SCHEME):

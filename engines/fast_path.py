@@ -16,7 +16,10 @@ from ggp.protocol.transports.pipe import CHUNK
 
 
 def make_fast_path(session: Session) -> FastPath:
-    """A fast path for the session's games. For games by others it answers nothing, also where they build on ours."""
+    """Return a fast path for the session's games.
+
+    It answers nothing for games by others, even if they derive from ours.
+    """
 
     def fast_path(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
         line = session.line

@@ -64,7 +64,7 @@ class Option(NamedTuple):
     domain: str
 
     def parse(self, text: str) -> OptionValue:
-        """Text as a person wrote it -> the value. Raises OptionError."""
+        """Parse a value as a person wrote it. Raises OptionError."""
         text = text.lower()
         if self.type in ("enum", "bid") and text in self.domain.split(","):
             return text
@@ -115,28 +115,28 @@ class Search(Protocol):
         """
 
     def play(self, move: str) -> None:
-        """Go on from the position after `move`; what was found about it is kept. Raises IllegalMove."""
+        """Continue from the position after `move`, and keep what was found about it. Raises IllegalMove."""
 
     def votes(self) -> list[tuple[str, int, float, str]]:
-        """Of each move, the best first: its playouts, the share of them that the side to move won (0 to 1; a draw
-        is half), and what is proven of it: `win`, `loss`, `draw` or nothing. Empty before the first run.
+        """Return (move, playouts, share of wins, proof) of each move, best first; [] before the first run.
 
-        Colours count, not seats: `swap-sides` is never among the moves.
+        The share, 0 to 1, is that of the side to move; a draw is half a win. The proof is `win`, `loss`, `draw`
+        or "". Colours count, not seats: `swap-sides` is never among the moves.
         """
 
     def line(self) -> list[str]:
-        """The moves that both sides are expected to play, the best one first."""
+        """Return the moves that both sides are expected to play, the best one first."""
 
     def hash(self) -> int:
-        """State.hash of its position."""
+        """Return State.hash of its position."""
 
     @property
     def swap_follows(self) -> bool:
-        """Whether the opponent may answer a move by taking the side: the best move is then the most even one."""
+        """Return True if the opponent may answer by taking the side: the best move is then the most even one."""
 
     @property
     def nodes(self) -> int:
-        """How many nodes it holds."""
+        """Return how many nodes it holds."""
 
 
 class State(Protocol):
@@ -144,27 +144,27 @@ class State(Protocol):
 
     @property
     def phase(self) -> str:
-        """A value of Phase."""
+        """Return a value of Phase."""
 
     @property
     def to_play(self) -> str:
-        """`black` or `white`; `none` when over."""
+        """Return `black` or `white`; `none` when over."""
 
     @property
     def seat(self) -> int:
-        """The seat to act, 1 or 2; 0 when over."""
+        """Return the seat to act, 1 or 2; 0 when over."""
 
     @property
     def ply(self) -> int:
-        """How many plies were played."""
+        """Return how many plies were played."""
 
     @property
     def result(self) -> str:
-        """`B+3.5`, `W+`, `0`; empty until over."""
+        """Return `B+3.5`, `W+` or `0`; "" until over."""
 
     @property
     def winner(self) -> int:
-        """The seat that won; 0 for a draw or before the end."""
+        """Return the seat that won; 0 for a draw or before the end."""
 
     def play(self, move: str) -> str:
         """Play for the side to act; letter case does not count. Returns the canonical move.
@@ -173,48 +173,54 @@ class State(Protocol):
         """
 
     def why_illegal(self, move: str) -> str:
-        """The reason why `move` cannot be played; empty if it can."""
+        """Return the reason why `move` cannot be played, "" if it can."""
 
     def legal_moves(self) -> list[str]:
-        """Every legal move, canonical, sorted bytewise; `dead:` stands for every dead list; empty when over."""
+        """Return every legal move, canonical, sorted bytewise; `dead:` stands for every dead list; [] when over."""
 
     def hash(self) -> int:
-        """64 bits, equal for equal positions in every process: board, side, phase, seats, tokens, passes,
-        dead lists, an open swap. The options are mixed in by the service; the ply number is left out."""
+        """Return 64 bits that are equal for equal positions in every process.
+
+        Board, side, phase, seats, tokens, passes, dead lists and an open swap count, the ply number not. The service
+        adds the options.
+        """
 
     def copy(self) -> "State": ...
 
     def score(self) -> Score:
-        """`{"black": {"total": x, ...}, "white": {...}}` as the position stands; total None: no such number.
+        """Return `{"black": {"total": x, ...}, "white": {...}}` as the position stands; total None: no such number.
 
-        What is beside the total are the numbers that it is the sum of, and lists such as the values of groups.
+        The other values are the numbers that add up to the total, and lists such as the values of groups.
         """
 
     def standing(self) -> str:
-        """The result if the position were scored as it stands: `B+3.5`; empty if it cannot be."""
+        """Return the result if the position were scored as it stands, `B+3.5`; "" if it cannot be."""
 
     def scene(self) -> Scene:
-        """The drawing, in the shape of ggp.engines.scene; the service adds the status."""
+        """Return the drawing, in the shape of ggp.engines.scene; the service adds the status."""
 
     def groups(self) -> list[list[str]]:
-        """The pieces on the board as lists of cells that live and die together."""
+        """Return the pieces on the board as lists of cells that live and die together."""
 
     def captured(self) -> tuple[int, int]:
-        """How many black and how many white pieces were taken from the board."""
+        """Return how many black and how many white pieces were taken from the board."""
 
     def perft(self, depth: int) -> int:
-        """Number of legal move sequences of that length."""
+        """Return the number of legal move sequences of that length."""
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
         """Play n random games from here, the same ones for the same seed (0..2**64-1)."""
 
     def play_out(self, seed: int, policy: Policy) -> None:
-        """Go on at random to the end of the game: one of those of `playouts`; a game without end stops short of it."""
+        """Play at random to the end, as in one game of `playouts`; a game without end stops before it."""
 
     def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
-        """A search from here, which is not over; None: this game has none. seed: 0..2**64-1; threads: 1..64.
+        """Return a search from here, where the game is not over, or None if this game has none.
 
-        megabytes: 1..65536, for its nodes; when they are full, it searches on without new ones.
+        Args:
+            seed: 0..2**64-1.
+            threads: 1..64.
+            megabytes: 1..65536 for its nodes; when they are full, it searches on without new ones.
         """
 
 
@@ -225,13 +231,13 @@ class SetupState(State, Protocol):
         """Give the turn to `black` or `white`. Raises IllegalMove when there is no turn to give."""
 
     def place_handicap(self, points: list[str]) -> None:
-        """Black stones before ply 0; then White is to move. Raises ValueError."""
+        """Place black stones before ply 0 and give White the move. Raises ValueError."""
 
     def board(self) -> str:
-        """The stones: rows from the top, columns from the left, `.` empty, `X` black, `O` white."""
+        """Return the stones: rows from the top, columns from the left, `.` empty, `X` black, `O` white."""
 
     def set_up(self, board: str, colour: str) -> None:
-        """Begin, before ply 0 on an empty board, with that board and that colour to move; ko rules count from there.
+        """Begin, before ply 0 on an empty board, with that board and that colour to move. Ko rules count from there.
 
         Raises ValueError with the reason, such as a group without a liberty.
         """
@@ -259,13 +265,13 @@ class Game(ABC):
 
     @abstractmethod
     def new(self, options: Options) -> State:
-        """The position before ply 0. `options` has a parsed value for every option.
+        """Return the position before ply 0. `options` has a parsed value for every option.
 
-        Raises OptionError for values that are each possible but not together.
+        Raises OptionError for values that are possible each but not together.
         """
 
     def boardsize(self, width: int) -> Options | None:
-        """GTP's `boardsize` -> the options that it replaces; None: that size cannot be."""
+        """Return the options that GTP's `boardsize` replaces, or None for an impossible size."""
         for option in self.options:
             if option.name == "size":
                 try:
@@ -275,11 +281,11 @@ class Game(ABC):
         return None
 
     def clicks(self, move: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The cells of a canonical move in the order of their entry, and then those that may come in any order."""
+        """Return the cells of a canonical move in the order of their entry, and then those that come in any order."""
         return (move,), ()
 
     def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
-        """What `colour` has entered so far, as cells with the colours of their pieces."""
+        """Return the cells that `colour` has entered so far, with the colours of their pieces."""
         return dict.fromkeys(cells, colour)
 
     def effect(self, move: str) -> Hashable:
@@ -287,12 +293,12 @@ class Game(ABC):
         return move
 
     def komi(self, number: float) -> OptionValue | None:
-        """GTP's `komi` (any finite number) -> the value of the option `komi`; None: this game has no use for it."""
+        """Return the option `komi` for GTP's `komi` (any finite number), or None if this game has no use for it."""
         return None
 
 
 def read_options(game: Game, words: Iterable[str]) -> dict[str, OptionValue]:
-    """`name=value` words -> a value for every option of the game. Raises OptionError."""
+    """Parse `name=value` words into a value for every option of the game. Raises OptionError."""
     known = {option.name: option for option in game.options}
     given: dict[str, OptionValue] = {}
     for word in words:
@@ -309,7 +315,7 @@ def read_options(game: Game, words: Iterable[str]) -> dict[str, OptionValue]:
 
 
 def result_by_totals(score: Score) -> str:
-    """The result that the two totals make: `B+3.5`, `W+1`, `0`; empty without totals."""
+    """Return the result of the two totals, `B+3.5`, `W+1` or `0`; "" without totals."""
     black, white = score["black"]["total"], score["white"]["total"]
     if not isinstance(black, int | float) or not isinstance(white, int | float):
         return ""
@@ -318,13 +324,13 @@ def result_by_totals(score: Score) -> str:
 
 
 def shortest(number: float) -> str:
-    """The shortest decimal, at most nine places: 3.5, 3, never 3.0."""
+    """Format a number as the shortest decimal of at most nine places: 3.5, 3, never 3.0."""
     text = f"{number:.9f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def _read_number(text: str) -> float | None:
-    """A decimal number without exponent, at most 20 characters."""
+    """Parse a decimal number without exponent, at most 20 characters."""
     digits = text[1:] if text[:1] in ("-", "+") else text
     whole, _, part = digits.partition(".")
     if len(text) > 20 or not (whole + part).isdigit() or not (whole + part).isascii():

@@ -19,7 +19,7 @@ LARGEST = 1024 * 1024  # bytes
 
 
 def load_file(path: str) -> Game:
-    """The game of a Python file: its one object of ggp.engines.game.Game. Modules beside the file can be imported.
+    """Return the one Game object of a Python file. Modules beside the file can be imported.
 
     Raises GameError. An error in the file's own code leaves its traceback on stderr.
     """
@@ -81,7 +81,7 @@ def _run(path: str, code: CodeType) -> ModuleType:
 
 
 def _checked(path: str, game: Game) -> Game:
-    """The game, if it says what every game says of itself."""
+    """Return the game if its name and rules are valid. Raises GameError."""
     name, rules = getattr(game, "name", None), getattr(game, "rules", None)
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name) or name.endswith(END):
         reason = f"its name is {name!r}: set `name` to 1 to 40 letters, digits, `_`, `.` or `-`"

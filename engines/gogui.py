@@ -58,7 +58,7 @@ class Ruler:
         return f"{size} hex" if hexagons else str(size)
 
     def board(self, arguments: list[str]) -> str:
-        """Rows from the top, as GoGui's square or rhombus of that size: X O pieces, `.` a cell, `?` none."""
+        """Return rows from the top, as GoGui's square or rhombus of that size: X O pieces, `.` a cell, `?` none."""
         game, scene = self._session.need().game, self._scene()
         size, hexagons = self._size(scene)
         rows = [["." if game.window else "?"] * size for _ in range(size)]
@@ -75,8 +75,9 @@ class Ruler:
         return "\n".join(map("".join, rows))
 
     def legal_moves(self, arguments: list[str]) -> str:
-        """The points that `play` accepts, then `pass` if it accepts that; empty when over. Of compound moves under
-        `--gogui` the points that may come next.
+        """Return the points that `play` accepts, then `pass` if it accepts that; "" when over.
+
+        For compound moves under `--gogui` these are the points that may come next.
         """
         line = self._session.need()
         if self._session.gogui and line.game.compound:
@@ -89,7 +90,10 @@ class Ruler:
         return " ".join([*sorted(filter(None, (point_of(line.game, cell) for cell in cells))), *last])
 
     def side_to_move(self, arguments: list[str]) -> str:
-        """`black` or `white`. After the end the opponent of the last player: GoGui reads anything else as white."""
+        """Return the side to move; after the end the opponent of the last player.
+
+        GoGui reads anything but `black` and `white` as white.
+        """
         line = self._session.need()
         if line.state.phase != "over":
             return line.state.to_play
@@ -99,14 +103,12 @@ class Ruler:
         return self._session.need().state.result or "undecided"
 
     def captured_count(self, arguments: list[str]) -> str:
-        """How many white and how many black pieces were taken: GoGui reads White's first."""
+        """Return how many white and how many black pieces were taken: GoGui reads White's first."""
         black, white = self._session.need().state.captured()
         return f"{white} {black}"
 
     def board_gfx(self, arguments: list[str]) -> str:
-        """Squares on pieces that are not the ordinary ones, a circle on the last ply, the territory that a side
-        controls, the status below.
-        """
+        """Mark special pieces by squares, the last ply by a circle, and controlled territory, with the status below."""
         scene = self._scene()
         special = [entry["at"] for entry in scene["pieces"] if entry["glyph"] not in "XO"]
         status = [entry["text"] for entry in scene["tokens"]]
@@ -122,7 +124,7 @@ class Ruler:
         return "\n".join([*lines, f"TEXT {', '.join(status)}"])
 
     def play_sequence(self, arguments: list[str]) -> str:
-        """`COLOUR MOVE COLOUR MOVE …`: all of them or, when one is illegal, none."""
+        """Play `COLOUR MOVE COLOUR MOVE …`: all of them or, if one is illegal, none."""
         line = self._session.need()
         if len(arguments) % 2:
             raise syntax_error("gogui-play_sequence")
@@ -137,7 +139,7 @@ class Ruler:
         return ""
 
     def _size(self, scene: Scene) -> tuple[int, bool]:
-        """How many rows and columns GoGui shows, and whether its cells are hexagons."""
+        """Return how many rows and columns GoGui shows, and True if its cells are hexagons."""
         window = self._session.need().game.window
         return window or max(scene["board"]["width"], scene["board"]["height"]), scene["board"]["kind"] != "square"
 
@@ -147,5 +149,5 @@ class Ruler:
 
 
 def controlled(scene: Scene, colour: str) -> list[str]:
-    """The cells that a side controls; GoGui's BLACK and WHITE mark them as territory."""
+    """Return the cells that a side controls; GoGui's BLACK and WHITE mark them as territory."""
     return [entry["at"] for entry in scene.get("control", []) if entry["colour"] == colour]

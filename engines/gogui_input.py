@@ -14,7 +14,7 @@ SHOWN = 5  # of the cells that may come next, in a reason
 
 
 def point_of(game: Game, cell: str) -> str:
-    """How GoGui names a cell; empty if it lies outside the window on an unbounded board.
+    """Return GoGui's name of a cell; "" if it lies outside the window on an unbounded board.
 
     GoGui's columns are A to Z and then AA to AZ, BA, BB, without I: at most 52, and as many rows.
     """
@@ -28,7 +28,7 @@ def point_of(game: Game, cell: str) -> str:
 
 
 def cell_of(game: Game, text: str) -> str:
-    """The cell that a point of GoGui's names, in any case; empty if it is no point."""
+    """Return the cell that a point of GoGui's names, in any case; "" if it is not a point."""
     text = text.upper()
     if POINT.fullmatch(text) is None or not game.window:
         return text if POINT.fullmatch(text) else ""
@@ -38,7 +38,7 @@ def cell_of(game: Game, text: str) -> str:
 
 
 def place(point: str) -> tuple[int, int]:
-    """A point's column and row, both from 0."""
+    """Return a point's column and row, both from 0."""
     letters = point.rstrip("0123456789")
     column = 0
     for letter in letters:
@@ -47,13 +47,13 @@ def place(point: str) -> tuple[int, int]:
 
 
 def column_name(column: int) -> str:
-    """0 -> A, 24 -> Z, 25 -> AA."""
+    """Return the name of a column: A for 0, Z for 24, AA for 25."""
     first, second = divmod(column, len(LETTERS))
     return (LETTERS[first - 1] if first else "") + LETTERS[second]
 
 
 def word_cells(line: GameHistory) -> dict[str, str]:
-    """The cells by which GoGui enters a move that is no point: cell -> move.
+    """Map the cells by which GoGui enters moves that are not points to these moves.
 
     `bid:N` is any cell of row N, `swap-sides` the stone that stands there; on an empty board every cell.
     """
@@ -83,18 +83,18 @@ class GoguiEntry:
         self._turns: dict[int, tuple[str, tuple[str, ...]]] = {}  # by ply: the move and its cells
 
     def on(self, copy: GameHistory, line: GameHistory) -> "GoguiEntry":
-        """The same entry on a copy of the line."""
+        """Return the same entry for a copy of the line."""
         other = GoguiEntry()
         other._turns = dict(self._turns)
         other._keep(copy, self.cells_in_order(line))
         return other
 
     def cells_in_order(self, line: GameHistory) -> tuple[str, ...]:
-        """What was entered of the turn at hand."""
+        """Return what was entered of the current turn."""
         return self._cells if line is self._line and len(line.plies) == self._ply else ()
 
     def play(self, line: GameHistory, colour: str, move: str) -> str:
-        """One point, or `pass` at the end of a turn; returns the move that it is to be played as, or nothing.
+        """Enter one point, or `pass` at the end of a turn. Return the move to play, "" if the turn is not whole.
 
         Raises IllegalMove, and nothing has changed.
         """
@@ -115,7 +115,7 @@ class GoguiEntry:
         return ""
 
     def played(self, line: GameHistory, cells: tuple[str, ...]) -> None:
-        """The last ply of the line was entered by these cells."""
+        """Note that the last ply of the line was entered by these cells."""
         self._turns[len(line.plies) - 1] = (line.plies[-1][2], cells)
 
     def take_back_cell(self, line: GameHistory) -> bool:
@@ -126,8 +126,9 @@ class GoguiEntry:
         return bool(cells)
 
     def taken_back(self, line: GameHistory, move: str, cells_too: bool) -> None:
-        """`line` is without its last ply, which was `move`. The cells by which that was entered stand again, if
-        only the `pass` that ended it is to be taken back.
+        """Note that `line` lost its last ply, which was `move`.
+
+        Unless `cells_too`, the cells by which it was entered stand again: only the `pass` that ended it was taken back.
         """
         ply = len(line.plies)
         turn = self._turns.get(ply)
@@ -136,17 +137,17 @@ class GoguiEntry:
             self._keep(line, turn[1])
 
     def next_cells(self, line: GameHistory) -> set[str]:
-        """The cells that may come next."""
+        """Return the cells that may come next."""
         cells = self.cells_in_order(line)
         return {cell for move in self._moves(line) for cell in follow(line.game, move, cells)}
 
     def whole_move(self, line: GameHistory) -> str:
-        """The move that the cells entered so far make; empty if they make none."""
+        """Return the move that the cells entered so far make, "" if they make none."""
         cells = self.cells_in_order(line)
         return next((move for move in self._moves(line) if is_whole(line.game, move, cells)), "") if cells else ""
 
     def drawn(self, line: GameHistory, scene: Scene) -> Scene:
-        """The scene with what was entered so far as stones on it, marked like a last ply."""
+        """Return the scene with what was entered so far as stones on it, marked like a last ply."""
         cells = self.cells_in_order(line)
         if not cells:
             return scene
@@ -181,7 +182,7 @@ class GoguiEntry:
 
 
 def follow(game: Game, move: str, cells: tuple[str, ...]) -> set[str]:
-    """The cells that may come next on the way to that move; none if it is not to be reached, or is there."""
+    """Return the cells that may come next on the way to that move; none if it cannot be reached, or is complete."""
     first, free = game.clicks(move)
     if len(cells) < len(first):
         return {first[len(cells)]} if first[: len(cells)] == cells else set()
@@ -193,7 +194,7 @@ def follow(game: Game, move: str, cells: tuple[str, ...]) -> set[str]:
 
 
 def is_whole(game: Game, move: str, cells: tuple[str, ...]) -> bool:
-    """Whether these cells are that move."""
+    """Return True if these cells are that move."""
     first, free = game.clicks(move)
     return cells[: len(first)] == first and Counter(cells[len(first) :]) == Counter(free)
 

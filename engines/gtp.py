@@ -34,7 +34,7 @@ class Views:
         self._session = session
 
     def boardsize(self, arguments: list[str]) -> str:
-        """As `ggp-new` with the current options, the size replaced."""
+        """Start a new game as `ggp-new` does, with the current options but another size."""
         game = self._session.need().game
         text = arguments[0]
         if not text.removeprefix("-").isdigit() or not text.isascii():
@@ -50,12 +50,12 @@ class Views:
         return ""
 
     def clear_board(self, arguments: list[str]) -> str:
-        """As `ggp-new` with the current options."""
+        """Start a new game as `ggp-new` does, with the current options."""
         self._session.start(self._session.need().game, self._session.options)
         return ""
 
     def komi(self, arguments: list[str]) -> str:
-        """Succeeds for every number; its meaning is the game's. Acts at once before ply 0, in go at any time."""
+        """Accept every number; its meaning is the game's. It acts at once before ply 0, and in go at any time."""
         line = self._session.need()
         value = line.game.komi(_number(arguments[0]))
         if value is None:
@@ -74,7 +74,7 @@ class Views:
         return ""
 
     def showboard(self, arguments: list[str]) -> str:
-        """The board under an empty first line, which keeps its columns straight."""
+        """Return the board under an empty first line, which keeps its columns straight."""
         from ggp.protocol.drawing import scene, text  # for this command only, and an engine is to start quickly
 
         try:
@@ -93,7 +93,10 @@ class Views:
         return result
 
     def final_status_list(self, arguments: list[str]) -> str:
-        """Groups, one a line. Dead is only what both sides agreed on; all that stands on the board is alive."""
+        """Return groups, one a line.
+
+        Dead are only those that both sides agreed on; all stones on the board are alive.
+        """
         line = self._session.need()
         wanted = arguments[0].lower()
         if wanted == "alive":
@@ -108,7 +111,7 @@ class Views:
 
 
 def agreed_dead(line: GameHistory) -> list[list[str]]:
-    """The groups that were removed by agreement; they stood on the board until the last ply."""
+    """Return the groups that were removed by agreement; they stood on the board until the last ply."""
     lists = [move for _, _, move in line.plies[-2:] if move.startswith("dead:")]
     if line.state.phase != "over" or len(lists) < 2 or lists[0] != lists[1]:
         return []
@@ -117,7 +120,7 @@ def agreed_dead(line: GameHistory) -> list[list[str]]:
 
 
 def _number(text: str) -> float:
-    """A decimal number, however long; beyond MAX_NUMBER it counts as that, which decides every game the same way."""
+    """Parse a decimal number of any length. It is limited to MAX_NUMBER, which decides every game the same way."""
     if re.fullmatch(NUMBER, text) is None:
         raise syntax_error("komi")
     return float(max(-MAX_NUMBER, min(MAX_NUMBER, float(text))))

@@ -17,7 +17,7 @@ _OTHER = {"black": "white", "white": "black"}
 
 
 def handlers(session: Session) -> dict[str, Handler]:
-    """The table of this file's commands; to a game that is not go they are unknown."""
+    """Return the table of this file's commands, which are unknown in every game but go."""
     commands = GoCommands(session)
     table = {
         "fixed_handicap": (1, 1, commands.fixed_handicap),
@@ -34,7 +34,7 @@ class GoCommands:
         self._session = session
 
     def fixed_handicap(self, arguments: list[str]) -> str:
-        """The stones of the option `handicap`; answers their points. They go with the next `clear_board`."""
+        """Place the stones of the option `handicap` and answer their points. The next `clear_board` removes them."""
         line = self._empty_board()
         number = arguments[0]
         if not number.isascii() or not number.isdigit():
@@ -125,20 +125,20 @@ class _Loading:
         self._next = "white" if record.handicap > 1 else "black"
 
     def turn(self, colour: str) -> None:
-        """It is this colour's turn."""
+        """Give the turn to this colour."""
         self._next = colour
         if colour == "white":
             self._stand_handicap()
 
     def place(self, colour: str, points: tuple[str, ...]) -> None:
-        """Whatever stood there."""
+        """Set up stones, whatever stood there."""
         board = self._board or list(self._state().board())
         for point in points:
             board[self._index(point)] = _LETTERS[colour]
         self._board = board
 
     def move(self, colour: str, at: str) -> None:
-        """Raises IllegalMove on an occupied point; SgfError."""
+        """Play a move. Raises IllegalMove on an occupied point, and SgfError."""
         self.turn(colour)
         line = self._begun()
         if at == "pass" and line.state.phase == "over":
@@ -156,7 +156,7 @@ class _Loading:
         return GameHistory(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
 
     def _begun(self) -> GameHistory:
-        """The line, restarted where stones were set up. Raises SgfError."""
+        """Return the line, restarted where stones were set up. Raises SgfError."""
         if self._board is not None:
             try:
                 self._line = GameHistory(self._game, self._options, set_up=SetUp("".join(self._board), self._next))
@@ -166,7 +166,7 @@ class _Loading:
         return self._line
 
     def _force(self, colour: str, at: str) -> None:
-        """A move that the rules forbid, executed as FF[4] says: enemies without liberties go, then own stones."""
+        """Execute a move that the rules forbid, as FF[4] says: remove enemies without liberties, then own stones."""
         board = list(self._state().board())
         if at != "pass":
             point = self._index(at)
@@ -191,7 +191,7 @@ class _Loading:
             board[stone] = "."
 
     def _stand_handicap(self) -> None:
-        """HA without stones, and White to move: those of fixed_handicap, as GNU Go has it."""
+        """Place the stones of fixed_handicap, as GNU Go does, for HA without stones and White to move."""
         stones, self._handicap = self._handicap, 0
         if stones < 2 or self._board is not None or self._line.plies or self._state().board().strip("."):
             return
@@ -205,7 +205,7 @@ class _Loading:
         return cast(SetupState, self._line.state)
 
     def _index(self, point: str) -> int:
-        """Of a point in the core's board."""
+        """Return the index of a point in the core's board."""
         return COLUMNS.index(point[0]) + (self._size - int(point[1:])) * self._size
 
     def _beside(self, index: int) -> list[int]:
@@ -223,7 +223,7 @@ def _options(game: Game, record: sgf.SgfRecord) -> dict[str, OptionValue]:
 
 
 def _read_file(path: str) -> bytes:
-    """The bytes of a regular file within bounds. Raises OSError, SgfError; never waits for a pipe or a device."""
+    """Read a regular file within bounds, without waiting for a pipe or a device. Raises OSError, SgfError."""
     from ggp.protocol.input_files import read_input  # pathlib takes longer to import than an engine to start
 
     return read_input(path, MAX_FILE)

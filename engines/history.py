@@ -39,7 +39,7 @@ class GameHistory:
         set_up: SetUp | None = None,
         turn: str = "",
     ) -> None:
-        """Raises OptionError; ValueError for handicap points or a position that cannot be."""
+        """Play the line. Raises OptionError, and ValueError for impossible handicap points or positions."""
         self.game = game
         self.options = dict(options)
         self.handicap = tuple(handicap)
@@ -77,7 +77,7 @@ class GameHistory:
         return move
 
     def note(self, plies: Sequence[Ply]) -> None:
-        """Plies that `state` has played by itself."""
+        """Add plies that `state` has played by itself."""
         if plies:
             self.plies += plies
             self.turn = ""
@@ -98,11 +98,11 @@ class GameHistory:
         }
 
     def taken_back(self, count: int) -> "GameHistory":
-        """The line without its last `count` plies; at most len(plies)."""
+        """Return the line without its last `count` plies; at most len(plies)."""
         return GameHistory(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count], self.set_up)
 
     def with_komi(self, options: Options) -> "GameHistory":
-        """The same plies under other options that do not change what is legal."""
+        """Return the same plies under other options, which must not change what is legal."""
         return GameHistory(self.game, options, self.handicap, self.plies, self.set_up, self.turn)
 
     def _replay(self) -> State:

@@ -15,9 +15,9 @@ SAMPLE, SAMPLES = 8, 3  # games of a sample, and how many there are
 
 
 def perft(state: State, depth: int) -> int:
-    """Number of legal move sequences of that length; refused as soon as it shows that it would take too long.
+    """Return the number of legal move sequences of that length. Raises CommandFailed if that would take too long.
 
-    The depths before it are counted first. Each tells what the next will cost: that times the branching.
+    The smaller depths are counted first. Each tells what the next will cost: its time times the branching factor.
     """
     count, before, seconds = 1, 1, 0.0
     for nearer in range(1, depth + 1):
@@ -35,7 +35,10 @@ def perft(state: State, depth: int) -> int:
 
 
 def playouts(state: State, n: int, seed: int, policy: Policy) -> tuple[Playouts, float]:
-    """The outcome of n random games and the seconds they took; refused if a few of them show that it is too much."""
+    """Return the outcome of n random games and the seconds they took.
+
+    Raises CommandFailed if samples show that it is too much.
+    """
     if n > FEW:  # the first games are slow, and others may have the core: the quickest sample counts
         expected = min(_timed(state, SAMPLE, seed, policy)[1] for _ in range(SAMPLES)) * n / SAMPLE
         if expected > MAX_SECONDS:

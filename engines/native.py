@@ -45,7 +45,7 @@ class CoreState(ABC, Generic[Core]):
 
     @abstractmethod
     def scene(self) -> Scene:
-        """See State.scene."""
+        """Return the drawing; see State.scene."""
 
     def copy(self) -> Self:
         return type(self)(self.core.copy())

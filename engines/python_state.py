@@ -23,7 +23,7 @@ class PlainState(ABC):
 
     @abstractmethod
     def legal_moves(self) -> list[str]:
-        """See State.legal_moves."""
+        """Return the legal moves; see State.legal_moves."""
 
     @abstractmethod
     def make(self, move: str) -> None:
@@ -34,18 +34,18 @@ class PlainState(ABC):
 
     @abstractmethod
     def key(self) -> str:
-        """Text that is equal exactly for equal positions; the hash is made of it."""
+        """Return text that is equal exactly for equal positions; the hash is made of it."""
 
     @abstractmethod
     def scene(self) -> Scene:
-        """See State.scene."""
+        """Return the drawing; see State.scene."""
 
     def canonical(self, move: str) -> str:
-        """Text as a person wrote it -> the move as legal_moves has it. Upper case by default."""
+        """Return the move as legal_moves has it, from text as a person wrote it. Upper case by default."""
         return move.upper()
 
     def explain(self, move: str) -> str:
-        """Why this canonical move is not among the legal ones."""
+        """Return why this canonical move is not among the legal ones."""
         return f"{move[:40]} is not possible here"
 
     @property
@@ -112,7 +112,7 @@ class PlainState(ABC):
         return total
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
-        """Both policies are uniform here."""
+        """Play random games; both policies are uniform here."""
         from random import Random  # costs 5 ms at the start, and few engines are asked
 
         random = Random(seed)

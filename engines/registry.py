@@ -19,16 +19,16 @@ class Registry:
     """Games by name, each loaded when it is first asked for."""
 
     def __init__(self, only: Game | None = None) -> None:
-        """only: the game that there is, in place of those that are installed."""
+        """Create it for the installed games, or `only` for this one."""
         self._only = only
         self._loaded: dict[str, Game] = {only.name: only} if only else {}
 
     def names(self) -> list[str]:
-        """The names of all games, sorted; loads none of them."""
+        """Return the sorted names of all games, and load none of them."""
         return [self._only.name] if self._only else sorted({point.name for point in entry_points(GROUP)})
 
     def load(self, name: str) -> Game:
-        """The game of that name. Raises GameError."""
+        """Return the game of that name. Raises GameError."""
         if name not in self._loaded:
             self._loaded[name] = _load(name, self._find(name))
         return self._loaded[name]

@@ -34,25 +34,25 @@ ROW = 3**0.5 / 2
 
 
 def square(width: int, height: int, lines: bool = True) -> Scene:
-    """An empty board of points (or of cells, without lines), A1 at the lower left: a scene to add pieces to."""
+    """Return an empty board of points (of cells, without lines), A1 at the lower left: a scene to add pieces to."""
     board = {"kind": "square", "width": width, "height": height}
     return {"board": board, **_square(width, height, lines), "pieces": [], "tokens": [], "last": []}
 
 
 def open_square(size: int) -> Scene:
-    """A square board without its edge lines and corners: an edge point hangs on the inner point before it."""
+    """Return a square board without edge lines and corners: an edge point hangs on the inner point before it."""
     board = {"kind": "square", "width": size, "height": size}
     return {"board": board, **_open_square(size), "pieces": [], "tokens": [], "last": []}
 
 
 def hexagon(side: int, kind: Literal["hex", "points"]) -> Scene:
-    """An empty hexagon of cells or of points, as wide and as high as 2 side - 1; the centre of side 5 is E5."""
+    """Return an empty hexagon of cells or of points, 2 side - 1 wide and high; the centre of side 5 is E5."""
     board = {"kind": kind, "width": 2 * side - 1, "height": 2 * side - 1}
     return {"board": board, **_hexagon(side, kind), "pieces": [], "tokens": [], "last": []}
 
 
 def lattice(cells: Iterable[tuple[int, int]]) -> Scene:
-    """These cells of the unbounded hex lattice, axial q and r, named `q,r`."""
+    """Return these cells of the unbounded hex lattice, axial q and r, named `q,r`."""
     placed = [{"at": f"{q},{r}", **axial(q, r)} for q, r in sorted(cells)]
     columns = [q for q, _ in cells] or [0]
     rows = [r for _, r in cells] or [0]
@@ -62,29 +62,29 @@ def lattice(cells: Iterable[tuple[int, int]]) -> Scene:
 
 
 def axial(q: float, r: float) -> dict[str, float]:
-    """Where the hexagon or point (q, r) lies: rows of equal r are level, and r grows upwards."""
+    """Return where the hexagon or point (q, r) lies: rows of equal r are level, and r grows upwards."""
     return {"x": q + r / 2, "y": round(-r * ROW, 4)}
 
 
 def piece(at: str, colour: str, kind: str = "stone", glyph: str = "") -> dict[str, str]:
-    """One entry of `pieces`."""
+    """Return one entry of `pieces`."""
     return {"at": at, "colour": colour, "kind": kind, "glyph": glyph or GLYPHS[colour]}
 
 
 def token(kind: str, owner: str, text: str, value: float | None = None) -> dict[str, Any]:
-    """One entry of `tokens`; `text` is what a person reads."""
+    """Return one entry of `tokens`; `text` is what a person reads."""
     entry: dict[str, Any] = {"kind": kind, "owner": owner, "text": text}
     return entry if value is None else {**entry, "value": value}
 
 
 def pieces_by_cell(scene: Scene) -> dict[str, dict[str, str]]:
-    """The pieces by the cell they stand on."""
+    """Return the pieces by the cell they stand on."""
     return {entry["at"]: entry for entry in scene["pieces"]}
 
 
 @lru_cache(maxsize=8)
 def _square(width: int, height: int, lines: bool) -> Scene:
-    """The parts that never change; shared: never change them."""
+    """Return the parts that never change. They are shared: never change them."""
     right, bottom = width - 1, height - 1
     names = [COLUMNS[x] for x in range(width)]
     across = [[0, y, right, y] for y in range(height)]
@@ -139,13 +139,13 @@ def _hexagon(side: int, kind: str) -> Scene:
 
 
 def _slanting(q: int, r: int, text: str, up: int) -> dict[str, Any]:
-    """The label of column q at its lower or upper end; its first cell lies one r above or below."""
+    """Return the label of column q at its lower or upper end; its first cell lies one r above or below."""
     cell = axial(q, r + up)
     return {"text": text, **axial(q, r), "to": [cell["x"], cell["y"]]}
 
 
 def _star_points(size: int) -> list[list[int]]:
-    """Where the board of go has its dots: the handicap points of GTP."""
+    """Return the dots on a board of go, the handicap points of GTP."""
     if size < 7:
         return []
     edge, middle = (2 if size < 12 else 3), size // 2

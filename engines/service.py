@@ -35,10 +35,10 @@ Extend = Callable[[Session, Mapping[str, Handler]], dict[str, Handler]]
 
 
 def make_responder(session: Session, extend: Extend | None = None) -> Responder:
-    """The answering end of a whole engine, for one controller.
+    """Return the answering end of a whole engine, for one controller.
 
     Which commands are known depends on the game: those for handicap and SGF are "go only" (PROTOCOL §3),
-    so they are known while there is no game yet or the game at hand is go.
+    so they are known while there is no game yet or the current game is go.
     """
     handlers = engine_handlers(session)
     if extend is not None:
@@ -59,7 +59,7 @@ def make_responder(session: Session, extend: Extend | None = None) -> Responder:
 
 
 def engine_handlers(session: Session) -> dict[str, Handler]:
-    """Every command of an engine but those that Responder answers itself."""
+    """Return the handlers of all commands of an engine but those that Responder answers itself."""
     commands = Commands(session)
     return {
         **checked(
@@ -95,7 +95,10 @@ class Commands:
         self._session = session
 
     def play(self, arguments: list[str]) -> str:
-        """`ggp-play COLOUR MOVE`, strictly by turn. Inside each ply of every match, so it does no more than it must."""
+        """Answer `ggp-play COLOUR MOVE`, strictly by turn.
+
+        Every ply of every match comes here, so it does no more than it must.
+        """
         line = self._session.line
         if line is None:
             line = self._session.need()
@@ -169,7 +172,7 @@ class Commands:
 
 
 def status(state: State) -> str:
-    """The status line of PROTOCOL §3."""
+    """Return the status line of PROTOCOL §3."""
     phase = state.phase
     if phase == "over":
         end = f"result={state.result} winner={state.winner}"
@@ -178,7 +181,7 @@ def status(state: State) -> str:
 
 
 def position_hash(line: GameHistory) -> str:
-    """16 hex digits: the state's hash, mixed with the game's name and options."""
+    """Return 16 hex digits: the state's hash, mixed with the game's name and options."""
     from hashlib import blake2b  # costs milliseconds at the start, and is not asked of every engine
 
     options = " ".join(f"{name}={value}" for name, value in line.options.items())

@@ -31,13 +31,13 @@ class Session:
         self.entry = GoguiEntry()
 
     def need(self) -> GameHistory:
-        """The current game."""
+        """Return the current game."""
         if self.line is None:
             raise CommandFailed("no game: use ggp-new")
         return self.line
 
     def game(self, name: str) -> Game:
-        """A game by name."""
+        """Return a game by name."""
         try:
             return self.registry.load(name)
         except GameError as error:
@@ -59,14 +59,15 @@ class Session:
         self.entry = GoguiEntry()
 
     def play(self, colour: str, move: str) -> None:
-        """Play as plain GTP allows: out of turn in go, and under --gogui compound moves cell by cell and bids and swaps
-        by a cell (ggp.engines.gogui_input), with `pass` for the end of a compound move or else for the first of
-        PASS_MEANS.
+        """Play as plain GTP allows, out of turn in go.
+
+        Under --gogui, compound moves are entered cell by cell, bids and swaps by a cell (ggp.engines.gogui_input), and
+        `pass` ends a compound move or is the first of PASS_MEANS.
         """
         self.play_on(self.need(), self.entry, colour, move)
 
     def play_on(self, line: GameHistory, entry: GoguiEntry, colour: str, move: str) -> None:
-        """The same on another line of the same game."""
+        """Play as `play` does, on another line of the same game."""
         side = read_colour(colour)
         cells = entry.cells_in_order(line)
         try:
@@ -85,12 +86,12 @@ class Session:
             entry.played(line, cells)
 
     def pass_means(self, state: State) -> str:
-        """The move that GoGui's `pass` means; empty when over."""
+        """Return the move that GoGui's `pass` means, "" when over."""
         legal = set(state.legal_moves())
         return next((move for move in PASS_MEANS if move in legal), "")
 
     def may_pass(self) -> bool:
-        """Whether `play COLOUR pass` is accepted from the side to move."""
+        """Return True if `play COLOUR pass` is accepted from the side to move."""
         line = self.need()
         if not self.gogui:
             return "pass" in line.state.legal_moves()
@@ -119,7 +120,7 @@ class Session:
 
 
 def read_colour(text: str) -> str:
-    """`b black w white` in any case -> `black` or `white`."""
+    """Return `black` or `white` for `b black w white` in any case."""
     colour = COLOURS.get(text) or COLOURS.get(text.lower())
     if colour is None:
         raise CommandFailed(f"syntax error: {text[:40]} is no colour, write black or white")
@@ -127,33 +128,33 @@ def read_colour(text: str) -> str:
 
 
 def read_count(name: str, text: str, least: int, most: int) -> int:
-    """A whole number within bounds."""
+    """Parse a whole number within bounds."""
     if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
         return int(text)
     raise CommandFailed(f"syntax error: {name}: {text[:40]} is not a whole number from {least} to {most}")
 
 
 def illegal(move: str, reason: Exception) -> CommandFailed:
-    """The exact words of GTP, with the reason after them."""
+    """Return GTP's exact words, followed by the reason."""
     return CommandFailed(f"illegal move: {why(move, str(reason))}")
 
 
 def why(move: str, reason: str) -> str:
-    """The reason, within bounds. `resign` is an answer to genmove only, which every game would have to know."""
+    """Return the reason, within bounds. `resign` is an answer to genmove only, which every game would have to know."""
     if reason and move.lower() == "resign":
         return "resign is an answer to genmove, never a play"
     return reason[:MAX_REASON]
 
 
 def syntax_error(name: str) -> CommandFailed:
-    """How the command is written; the table of commands says it."""
+    """Return how the command is written, from the table of commands."""
     from ggp.protocol.commands import TABLE  # looked at only when something went wrong
 
     return CommandFailed(f"syntax error: write {name} {TABLE[name].arguments}".rstrip())
 
 
 def checked(handlers: Mapping[str, tuple[int, int, Handler]]) -> dict[str, Handler]:
-    """Handlers with the least and the most number of their arguments -> handlers that refuse others."""
+    """Wrap handlers that have a least and a most number of arguments, so that they refuse any other number."""
 
     def check(name: str, least: int, most: int, handler: Handler) -> Handler:
         def answer(arguments: list[str]) -> str:

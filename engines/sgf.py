@@ -44,7 +44,7 @@ class SgfRecord(NamedTuple):
 
 
 def read(data: bytes) -> SgfRecord:
-    """The main line: the first branch everywhere. Raises SgfError."""
+    """Read the main line: the first branch everywhere. Raises SgfError."""
     nodes = next(main_lines(decode(data), unclosed=True))
     root = nodes[0]
     if root.get("GM", ["1"])[0].strip() != "1":
@@ -76,6 +76,6 @@ def _komi(root: Node) -> float | None:
 
 
 def _handicap(root: Node) -> int:
-    """0 where the number cannot be read: stones that are set up speak for themselves."""
+    """Return HA, or 0 if it cannot be read: stones that are set up speak for themselves."""
     text = root.get("HA", [""])[0].strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0

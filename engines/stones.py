@@ -40,11 +40,11 @@ class StoneState(CoreState[Core]):
         return scene
 
     def tokens(self) -> list[dict[str, object]]:
-        """What else lies beside the board."""
+        """Return what else lies beside the board."""
         return [token("komi", "white", f"Komi: {shortest(self.komi)}", self.komi)]
 
     def groups(self) -> list[list[str]]:
-        """Connected pieces of one colour, kings and pawns together, in the order of their first cells."""
+        """Return connected pieces of one colour, kings and pawns together, in the order of their first cells."""
         scene = self.scene()
         pieces = pieces_by_cell(scene)
         at = {(cell["x"], cell["y"]): cell["at"] for cell in scene["cells"] if cell["at"] in pieces}

@@ -22,7 +22,10 @@ class AnswerSplitter:
         self._first = True  # the output has only begun: it may begin with a byte-order mark
 
     def receive(self, data: bytes) -> list[bytes]:
-        """The answers that are whole now. Raises RemoteProtocolError for one, or a line before it, over the bound."""
+        """Return the answers that are whole now.
+
+        Raises RemoteProtocolError for an answer, or a line, over the bound.
+        """
         data = data.translate(None, CONTROL)
         if self._first:
             data = self._without_mark(data)

@@ -42,11 +42,13 @@ class Transport(Protocol):
     """Bytes both ways. Deadlines are absolute seconds of now(), which never goes backwards."""
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """Return after the complete write. None: the transport's own patience. A peer that no longer
-        reads is no error here: what it said before is still to be read. Raises PeerTimeout."""
+        """Return after the complete write. None: the transport's own patience. Raises PeerTimeout.
+
+        A peer that no longer reads is not an error here: its earlier output can still be read.
+        """
 
     async def read(self, deadline: float) -> bytes:
-        """Some bytes, or b"" at the end of the stream. Raises PeerTimeout."""
+        """Return some bytes, or b"" at the end of the stream. Raises PeerTimeout."""
 
     def now(self) -> float: ...
 
@@ -81,7 +83,7 @@ class Channel:
 
     @property
     def skipped_lines(self) -> int:
-        """How many lines of the peer were no answers and were skipped."""
+        """Return how many lines of the peer were not answers."""
         return self.connection.skipped_lines
 
     def send(self, *lines: str, deadline: float | None = None) -> Coroutine[Any, Any, None]:
@@ -120,7 +122,7 @@ class Channel:
         await self.transport.write(data, deadline)
 
     async def receive(self, deadline: float) -> Reply:
-        """The next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
+        """Return the next reply in order. Raises PeerTimeout, PeerGone, RemoteProtocolError."""
         connection, passed = self.connection, self._passed
         reply = connection.next_reply()
         while reply is None:
@@ -165,7 +167,7 @@ class Channel:
         return [await self.receive(deadline) for _ in lines]
 
     async def introduce(self, deadline: float) -> tuple[str, str, frozenset[str]]:
-        """The name, the version and the commands of a peer that has just started; see probe_ids and list_commands."""
+        """Return name, version and commands of a peer that has just started; see probe_ids and list_commands."""
         await self.probe_ids(deadline)
         name, version, listed = await self.ask_all(("name", "version", "list_commands"), deadline)
         return name.text, version.text, _names(listed)
@@ -179,12 +181,12 @@ class Channel:
         return await self.receive(deadline)
 
     async def list_commands(self, deadline: float) -> frozenset[str]:
-        """The names the peer lists, "split on any white space"; empty if it refuses."""
+        """Return the names that the peer lists, "split on any white space"; none if it refuses."""
         return _names(await self.ask("list_commands", deadline))
 
     @property
     def unanswered(self) -> tuple[str, bytes]:
-        """The first command that has no whole answer, as it was sent, "" if there is none; and what came since."""
+        """Return the first command without a whole answer, "" if there is none, and what came since."""
         lines = self._passed[-1][0].decode("utf-8", "replace").splitlines() if self._passed else []
         awaited = self.connection.awaited
         return (lines[-min(awaited, len(lines))] if awaited and lines else ""), self.connection.unanswered
@@ -201,7 +203,7 @@ class Channel:
         self._silent_from, self.on_silence = inf, None
 
     def dialogue_tail(self, lines: int = 20) -> list[str]:
-        """The last lines that passed, oldest first, `> ` sent and `< ` received, each cut at 200 characters."""
+        """Return the last lines that passed, oldest first, `> ` sent and `< ` received, each cut at 200 characters."""
         out: list[str] = []
         for turn in self._passed:
             for mark, data in zip("><", turn, strict=True):
@@ -210,7 +212,7 @@ class Channel:
         return out[-lines:]
 
     def close(self) -> None:
-        """Let go of the transport; ending the process is the launcher's part."""
+        """Close the transport. Ending the process is the launcher's part."""
         self.transport.close()
 
 

@@ -179,12 +179,12 @@ PLAIN_BOT = ("name", "version", "list_commands", "quit", "boardsize", "clear_boa
 
 
 def level(row: CommandRow, who: Who) -> Level | None:
-    """The level of the command for this kind of program; None: it has no such command."""
+    """Return the level of the command for this kind of program, None if it has no such command."""
     return {Who.ENGINE: row.engine, Who.BOT: row.bot, Who.REFEREE: row.referee, Who.LOBBY: row.lobby}[who]
 
 
 def commands_of(who: Who) -> tuple[CommandRow, ...]:
-    """The rows that this kind of program answers, in its form."""
+    """Return the rows that this kind of program answers, in its form."""
     ours = tuple(row for row in COMMANDS if level(row, who) is not None)
     if who is Who.LOBBY:
         return tuple(LOBBIES.get(row.name, row) for row in ours)
@@ -192,5 +192,5 @@ def commands_of(who: Who) -> tuple[CommandRow, ...]:
 
 
 def required(who: Who) -> tuple[str, ...]:
-    """The commands that this kind of program must answer."""
+    """Return the commands that this kind of program must answer."""
     return tuple(row.name for row in COMMANDS if level(row, who) is Level.REQUIRED)

@@ -83,26 +83,27 @@ class Connection:
 
     @property
     def awaited(self) -> int:
-        """How many commands have been sent whose replies were not taken yet."""
+        """Return how many commands were sent whose replies were not taken yet."""
         return len(self._expected)
 
     @property
     def unanswered(self) -> bytes:
-        """What came since the last whole answer, for diagnostics: junk, and the beginning of an answer."""
+        """Return what came since the last whole answer, for diagnostics: junk, and the beginning of an answer."""
         if self._error is not None:
             return self._rest
         return b"".join(line + b"\n" for line in (*self._skipped, *self._lines[:20])) + bytes(self._buffer[:4096])
 
     @property
     def ready(self) -> bool:
-        """Whether next_reply would give or raise something now."""
+        """Return True if next_reply would return or raise something now."""
         return bool(self._replies) or self._error is not None
 
     def send(self, *lines: str) -> bytes:
-        """Command lines without ids and LF -> the bytes to write, each then expecting one reply.
+        """Return the bytes of command lines, given without ids and LF; each then expects one reply.
 
-        Raises LocalProtocolError for a line that may not be sent (then none of them counts as sent), and what
-        next_reply would raise: the peer's error, or RemoteProtocolError if it has begun an answer unasked.
+        Raises:
+            LocalProtocolError: A line may not be sent; then none of them counts as sent.
+            ProtocolError: What next_reply would raise, or RemoteProtocolError if the peer has begun an answer unasked.
         """
         self._check_open()
         number, ids, clean = self.next_id, self.ids, not (self._expected or self._buffer)
@@ -126,9 +127,9 @@ class Connection:
         return out.encode()
 
     def send_probe(self, line: str) -> bytes:
-        """Like send, with an id whatever `ids` says; the reply shows whether the peer echoes ids.
+        """Return the bytes of a command with an id, whatever `ids` is; the reply shows if the peer echoes ids.
 
-        A missing echo is no error, it is the finding. Raises LocalProtocolError while other replies are awaited.
+        A missing echo is not an error but the finding. Raises LocalProtocolError while other replies are awaited.
         """
         if self._expected:
             raise LocalProtocolError("ids are probed when nothing else is asked")
@@ -138,10 +139,10 @@ class Connection:
         return data
 
     def send_exactly(self, data: bytes) -> bytes:
-        """Any bytes -> the same, to be written as they are, for tests of a peer.
+        """Return the bytes as they are, for tests of a peer; nothing in them is checked.
 
-        Nothing in them is checked. Each whole line that gets an answer then expects one, under the id it carries; half
-        a line waits for the next bytes that are sent this way. Raises what send raises of the peer's errors.
+        Each whole line that gets an answer then expects one, under the id it carries; half a line waits for the next
+        call. Raises the peer's errors as `send` does.
         """
         self._check_open()
         *lines, self._half = (self._half + data).split(b"\n")
@@ -169,7 +170,7 @@ class Connection:
             self._end()
 
     def next_reply(self) -> Reply | None:
-        """The next reply in order; None: needs more data. What came before an error is given out first.
+        """Return the next reply in order, or None if it needs more data. Replies before an error come first.
 
         Raises RemoteProtocolError (garbage, desynchronised, over the bounds) or PeerGone.
         """
@@ -185,8 +186,11 @@ class Connection:
 
     @property
     def quick_id(self) -> int:
-        """The id of the next command, 0 if it carries none; -1 while only `send` will do: answers are awaited or have
-        begun unasked, the last one showed whether ids come back, the peer broke the protocol, or bounds are small."""
+        """Return the id that a native exchange begins with, 0 for none, -1 if only `send` will do.
+
+        That is so if answers are awaited or have begun unasked, the last command was a probe, the peer broke the
+        protocol, or the bounds are small.
+        """
         if self._expected or self._buffer or self._probing or self._error is not None or self._short != SHORT:
             return -1
         if not self.ids:
@@ -194,7 +198,7 @@ class Connection:
         return self.next_id if self.next_id < MAX_ID - MANY else -1
 
     def count_answered(self, commands: int) -> None:
-        """So many commands were sent from `quick_id` on and answered as expected, elsewhere."""
+        """Count commands that were sent from `quick_id` on, and answered as expected, elsewhere."""
         if self.ids:
             self.next_id += commands
         self._forget_junk()
@@ -211,13 +215,16 @@ class Connection:
         return taken
 
     def give_up(self) -> None:
-        """Stop waiting for the awaited replies. "A peer that does not echo them gets none, and a
-        time-out then ends it": its late answer could not be told from the next one."""
+        """Stop waiting for the awaited replies.
+
+        "A peer that does not echo them gets none, and a time-out then ends it": its late answer could not be told from
+        the next one.
+        """
         if self._no_echo and self._error is None:
             self._desynchronise("an answer is overdue, and the peer echoes no ids", "answer-overdue")
 
     def _probed(self, reply: Reply) -> bool:
-        """Whether this is the answer without id to a probe: then the peer gets no ids from now on."""
+        """Return True if this is the answer without id to a probe: then the peer gets no ids from now on."""
         if not self._probing or reply.id is not None:
             return False
         self.ids, self._no_echo = False, True
@@ -233,8 +240,10 @@ class Connection:
     # -- reading ------------------------------------------------------------------------------------------
 
     def _take_expected(self, data: bytes, start: int) -> bool:
-        """The common case, in one step: every awaited answer a success, only the last with text (from `start`), in
-        one line, and nothing else. False: it is not."""
+        """Take the common case in one step: all successes, and only the last one has text, in one line, from `start`.
+
+        Return False, and take nothing, for any other data.
+        """
         if data[-2:] != b"\n\n" or len(data) >= self._short or not data.isascii():
             return False
         text = data[start:-2].decode()
@@ -314,10 +323,10 @@ class Connection:
         self._junk = self._blank = 0
 
     def _end(self) -> None:
-        """The stream ended. A last answer counts if a line feed ends it, even without the empty line.
+        """Handle the end of the stream. A last answer counts if a line feed ends it, even without the empty line.
 
-        Text without a line feed is no answer: the peer crashed while it wrote, and half a move must not be played. The
-        answer to `quit` is the exception, because the peer was told to end.
+        Text without a line feed is not an answer: the peer crashed while it wrote, and half a move must not be played.
+        The answer to `quit` is the exception, because the peer was told to end.
         """
         self._rest = self.unanswered
         cut = bytes(self._buffer.translate(None, CONTROL).removeprefix(BOM if self._first else b"").strip(b" \t"))

@@ -37,7 +37,7 @@ class EntryPoint(NamedTuple):
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """The entry points of that group, in the order of sys.path."""
+    """Return the entry points of that group, in the order of sys.path."""
     found = []
     for distribution, _, folder in _distributions():
         for name, value in _section(f"{folder}/entry_points.txt", group):
@@ -47,13 +47,13 @@ def entry_points(group: str) -> list[EntryPoint]:
 
 
 def version(distribution: str) -> str:
-    """The version of an installed distribution, `unknown` if it is not there."""
+    """Return the version of an installed distribution, or `unknown`."""
     wanted = _normalised(distribution)
     return next((version for name, version, _ in _distributions() if name == wanted), "unknown")
 
 
 def _distributions() -> Iterator[tuple[str, str, str]]:
-    """Name, version and folder of each; of two of the same name the first on the path counts."""
+    """Yield name, version and folder of each distribution; of two with the same name only the first on the path."""
     seen = set()
     for place in sys.path:
         try:
@@ -69,7 +69,7 @@ def _distributions() -> Iterator[tuple[str, str, str]]:
 
 
 def _section(path: str, group: str) -> Iterator[tuple[str, str]]:
-    """The `name = value` lines under `[group]`."""
+    """Yield the `name = value` lines under `[group]`."""
     try:
         with open(path, encoding="utf-8", errors="replace", opener=_open_regular) as file:
             text = file.read(MAX_FILE)

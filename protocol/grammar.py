@@ -20,10 +20,10 @@ CommandLine = tuple[str, list[str], int | None]  # name, arguments, id
 
 
 def clean_line(raw: bytes) -> str:
-    """A command line as it came (no LF) -> what counts of it; "" for a line that gets no answer.
+    r"""Return what counts of a command line (no LF), "" for a line that gets no answer.
 
-    In the draft's order: drop control characters, cut comments, turn HT into a blank.
-    Bytes that are not UTF-8 stay readable as `\\xNN`.
+    In the draft's order: drop control characters, cut comments, turn HT into a blank. Bytes that are not UTF-8 stay
+    readable as `\xNN`.
     """
     line = raw.translate(None, CONTROL)
     if b"#" in line:
@@ -34,10 +34,10 @@ def clean_line(raw: bytes) -> str:
 
 
 def parse_command(line: str) -> Command:
-    """A cleaned, non-empty line -> Command.
+    """Parse a cleaned, non-empty line.
 
-    An id is digits (0..2**31-1) followed by a blank. A lone number, a number out of range and digits
-    glued to letters are command names (which are unknown).
+    An id is digits (0..2**31-1) followed by a blank. A lone number, a number out of range and digits glued to letters
+    are command names (which are unknown).
     """
     words = split_words(line)
     if len(words) > 1 and _is_id(words[0]):
@@ -46,9 +46,9 @@ def parse_command(line: str) -> Command:
 
 
 def read_line(raw: bytes) -> CommandLine | None:
-    """A command line as it came (no LF) -> name, arguments and id; None for a line that gets no answer.
+    """Return name, arguments and id of a command line (no LF), or None for a line that gets no answer.
 
-    It is clean_line and parse_command, without the care that an ordinary line does not need.
+    It does what clean_line and parse_command do, and is quick for ordinary lines.
     """
     if raw.isascii() and b"#" not in raw:
         line = raw.decode()
@@ -64,7 +64,7 @@ def read_line(raw: bytes) -> CommandLine | None:
 
 
 def split_words(line: str) -> list[str]:
-    """The blank-separated words. Only the blank separates: other Unicode spaces are text."""
+    """Return the words between blanks. Only the blank separates: other Unicode spaces are text."""
     return line.split() if line.isascii() else [word for word in line.split(" ") if word]
 
 
@@ -93,7 +93,7 @@ def check_line(line: str, head: str = "") -> None:
 
 
 def parse_reply(raw: bytes) -> Reply | None:
-    """One answer without its final empty line -> Reply; None if it does not begin with `=` or `?`.
+    """Parse one answer without its final empty line; None if it does not begin with `=` or `?`.
 
     CR and control characters are dropped, `#` is text. Digits right after the mark are the id. Blanks and HT around a
     text of one line are dropped; inside it, and in a text of several lines, HT is text.
@@ -116,10 +116,10 @@ def parse_reply(raw: bytes) -> Reply | None:
 
 
 def format_reply(reply: Reply) -> bytes:
-    """Reply -> its bytes, the empty line included. Exactly `=7 text\\n\\n`, `=7\\n\\n`, `= text\\n\\n`, `=\\n\\n`.
+    r"""Return the bytes of a reply, with the empty line: `=7 text\n\n`, `=7\n\n`, `= text\n\n` or `=\n\n`.
 
-    Control characters are dropped from the text. Raises LocalProtocolError if it holds an empty line,
-    which would end the answer too early.
+    Control characters are dropped from the text. Raises LocalProtocolError if it has an empty line, which would end
+    the answer too early.
     """
     text = reply.text
     if not text.isprintable():
@@ -131,7 +131,7 @@ def format_reply(reply: Reply) -> bytes:
 
 
 def fit_lines(lines: Iterable[str]) -> str:
-    """The text of an answer: the lines that fit into it; if some do not, the last line says how many."""
+    """Return the lines that fit into an answer; if some do not, the last line says how many."""
     fit: list[str] = []
     size, every = 0, list(lines)
     for line in every:

@@ -114,7 +114,7 @@ _read_version = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 
 def decode(frames: Sequence[bytes]) -> Message:
-    """The frames of one message, without a routing id -> the message. Raises FrameError and nothing else."""
+    """Decode the frames of one message, without a routing id. Raises FrameError and nothing else."""
     if len(frames) != FRAMES:
         raise FrameError(LobbyFault.FRAMES, f"a message is {FRAMES} frames, a kind and a payload, not {len(frames)}")
     kind, payload = frames
@@ -133,8 +133,7 @@ def decode(frames: Sequence[bytes]) -> Message:
 
 
 def plain_answer(frames: Sequence[bytes]) -> bytes | None:
-    """The answer in these frames, as `decode` would give it; None where they are anything else, or not plain enough for
-    a quick look."""
+    """Return the answer in these frames as `decode` would; None for anything else, or if it needs a closer look."""
     if len(frames) != FRAMES or frames[0] != b"R":
         return None
     payload = frames[1]
@@ -145,7 +144,7 @@ def plain_answer(frames: Sequence[bytes]) -> bytes | None:
 
 
 def encode(message: Message) -> list[bytes]:
-    """The message -> its two frames. Raises LocalProtocolError if decode would refuse or change it."""
+    """Return the two frames of a message. Raises LocalProtocolError if decode would refuse or change it."""
     frames = _frames(message)
     try:
         same = decode(frames) == message
@@ -157,8 +156,10 @@ def encode(message: Message) -> list[bytes]:
 
 
 def printable(data: bytes | str, most: int = MAX_TEXT) -> str:
-    """Any bytes -> one line of text for a log, an `E` or a `B`: what cannot be printed becomes an escape or goes,
-    and no more than `most` bytes of UTF-8 are left."""
+    """Return bytes as one line of text for a log, an `E` or a `B`, at most `most` bytes of UTF-8.
+
+    Unprintable characters become escapes or are dropped.
+    """
     text = data.decode("utf-8", "backslashreplace") if isinstance(data, bytes) else data
     if not text.isprintable():
         text = "".join(char if char.isprintable() else _escape(char) for char in text)
@@ -204,7 +205,7 @@ def _hello(payload: bytes) -> Hello:
 
 
 def _invalid(payload: bytes, reason: str) -> FrameError:
-    """What a hello lacks; a later version's may lack anything, so the version is looked at first."""
+    """Return what is wrong with a hello, first of all its version: a later version's may lack anything."""
     try:
         version = _read_version(payload).get("ggp")
     except Exception:  # as above
@@ -219,7 +220,7 @@ def _another_version(version: int) -> FrameError:
 
 
 def _command(payload: bytes) -> bytes:
-    """Exactly one line that may be sent (PROTOCOL §2.13), with or without an id."""
+    """Return exactly one line that may be sent (PROTOCOL §2.13), with or without an id."""
     if payload[-1:] != b"\n":
         raise FrameError(LobbyFault.COMMAND, f"a command ends with LF: {printable(payload[:80])}")
     line = payload[:-1]
@@ -235,7 +236,7 @@ def _command(payload: bytes) -> bytes:
 
 
 def _answer(payload: bytes) -> bytes:
-    """One whole answer. Rule 7 of framing bears with control characters, so they are dropped here."""
+    """Return one whole answer without control characters, which rule 7 of framing tolerates."""
     data = payload.translate(None, CONTROL).removeprefix(BOM)
     if data[:1] not in (b"=", b"?"):
         raise FrameError(LobbyFault.ANSWER, f"an answer begins with = or ?: {printable(data[:80])}")

@@ -16,14 +16,14 @@ _SECRETS = re.compile(r"([?&;][^=&;#]*(?:pass|pwd|secret|token|key)[^=&;#]*=)[^&
 
 
 def without_password(url: str) -> str:
-    """A URL, or any other word, with `***` for a password in it: `postgresql://club:***@host/ladder`."""
+    """Return a URL, or any other word, with `***` for its password: `postgresql://club:***@host/ladder`."""
     if ":/" not in url:
         return url
     return _SECRETS.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
 
 
 def without_passwords(text: str) -> str:
-    """A message with `***` for every password in its URLs, which hold no blanks."""
+    """Return a message with `***` for every password in its URLs, which have no blanks."""
     return _URL.sub(lambda found: without_password(found[0]), text) if ":/" in text else text
 
 
@@ -33,14 +33,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def json_text(value: Any) -> str:
-    """JSON in one line. Letters of every script stand as they are; what cannot be seen is written `\\uXXXX`."""
+    """Return JSON in one line. Letters of every script stay; invisible characters are written as escapes."""
     from json import dumps  # costs milliseconds at the start of every engine
 
     return escaped(dumps(value, ensure_ascii=False))
 
 
 def escaped(text: str) -> str:
-    """The same for JSON that is written already."""
+    """Escape the invisible characters of text that is JSON already."""
     return text if text.isascii() and "\x7f" not in text else INVISIBLE.sub(_escape, text)
 
 

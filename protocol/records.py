@@ -83,13 +83,13 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
 
     @property
     def controls(self) -> tuple[str, str]:
-        """The time control of each seat."""
+        """Return the time control of each seat."""
         first, second = self.bots
         return first.control or self.control, second.control or self.control
 
     @property
     def time(self) -> str:
-        """The time control in words: `10+0.1`, or `10+0.1 against 5+0.05` of seats with different ones."""
+        """Return the time control in words: `10+0.1`, or `10+0.1 against 5+0.05` if the seats differ."""
         return " against ".join(dict.fromkeys(self.controls))
 
 
@@ -158,7 +158,7 @@ class Chain:
         self._link = FIRST_LINK
 
     def line(self, event: Event) -> bytes:
-        """The next line, with its LF. Raises RecordError, and adds no link, if it could not be read back."""
+        """Return the next line, with its LF. Raises RecordError, and adds no link, if it could not be read back."""
         try:
             canonical = _encode(event)
         except UnicodeEncodeError as error:
@@ -188,7 +188,7 @@ class Record(msgspec.Struct, frozen=True):
     end: MatchEnded | None
 
     def lines(self) -> bytes:
-        """The record as JSON lines, the chain computed again."""
+        """Return the record as JSON lines, with the chain computed again."""
         chain = Chain()
         events: tuple[Event, ...] = (self.start, *self.plies, *([self.end] if self.end else []))
         return b"".join(chain.line(event) for event in events)
@@ -203,14 +203,17 @@ class RecordReader:
 
     @property
     def record(self) -> Record:
-        """The match so far; there is none before its start event."""
+        """Return the match so far. There must be a start event."""
         start, end = self.events[0], self.events[-1]
         assert isinstance(start, MatchStarted)
         plies = tuple(event for event in self.events if isinstance(event, MovePlayed))
         return Record(start, plies, end if isinstance(end, MatchEnded) else None)
 
     def read(self, line: bytes) -> None:
-        """The next line, without its LF. Raises RecordError and keeps nothing of a line that does not continue it."""
+        """Read the next line, without its LF.
+
+        Raises RecordError, and keeps nothing, if it does not continue the match.
+        """
         number = len(self.events) + 1
         self._add(*_read_line(line, number), number)
 
@@ -236,14 +239,19 @@ def read_records(
     torn: Callable[[str], None] | None = None,
     damaged: Callable[[str], None] | None = None,
 ) -> Iterator[Record]:
-    """The matches of a file of records, one after another, every chain checked.
+    """Yield the matches of a file of records, with every chain checked.
 
-    Raises RecordError with the line's number: unreadable, out of order, or not as it was written; with `damaged`, calls
-    it with that text instead, drops the match and goes on with the next start event. A match that was cut off (no end
-    event before the next start or the end of the file) comes with `end` None.
+    A match that was cut off, with no end event before the next start or the end of the file, has `end` None. A writer
+    that is killed may leave half a line, which only a start event, in the same or the next line, or the end of the file
+    can follow.
 
-    A writer that is killed may leave half a line, which is no JSON and which only a start event, behind it or in the
-    next line, or the end of the file can follow. `torn` gets a line of text about it and its match is cut off.
+    Args:
+        lines: The lines of the file.
+        torn: Gets a line of text about half a line; its match is cut off.
+        damaged: Gets the text of an error; the match is dropped, and reading continues at the next start event.
+
+    Raises:
+        RecordError: A line is unreadable, out of order, or was changed, and `damaged` is None.
     """
     match = RecordReader()
     half = ""  # what to say of the line before this one, if it was half a line
@@ -293,9 +301,9 @@ class MatchSummary(NamedTuple):
 
 
 def read_summary(lines: bytes) -> MatchSummary:
-    """That of the one match of these lines, which are all of its record, its chain checked as by read_records.
+    """Return the summary of the one match in these lines, with its chain checked as by read_records.
 
-    Raises RecordError, also where it is not one match that was played to its end.
+    Raises RecordError, even if the record is valid but not one match that was played to its end.
     """
     if (summary := _plain_summary(lines)) is not None:
         return summary
@@ -339,15 +347,15 @@ def _plain_summary(lines: bytes) -> MatchSummary | None:
 
 
 def escaped_line(line: bytes) -> bytes:
-    """Lines of records with what cannot be seen as `\\uXXXX`; the values, and so the chain, stay as they are."""
+    """Return a line with its invisible characters escaped; the values, and so the chain, stay as they are."""
     return line if line.isascii() and 0x7F not in line else escaped(line.decode()).encode()
 
 
 def gtp_script(record: Record) -> str:
-    """The record as commands that any engine of the game can run; for go plain GTP, so that any Go program can.
+    """Return the record as commands that any engine of the game can run; plain GTP for go, so that any Go program can.
 
-    Go's `agreement` and `ko` have no GTP command, and lists of dead stones none that sets them: there the
-    script speaks GGP.
+    Go's `agreement` and `ko` have no GTP command, and no GTP command sets lists of dead stones: there the script uses
+    GGP.
     """
     options = record.start.options
     dead_lists = any(ply.move.startswith("dead:") for ply in record.plies)
@@ -367,9 +375,9 @@ def _half(number: int, size: int) -> str:
 
 
 def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
-    """Whether this is the first part of a line of a record: of its start event, or of any if the match has begun.
+    """Return True for the first part of a line: of a start event, or of any event if the match has begun.
 
-    Where another line is `joined` to it, it lacks its LF at least.
+    If another line is `joined` to it, it lacks at least its LF.
     """
     if len(line) > MAX_RECORD_LINE or not line.startswith(b"{" if begun else _FIRST[: len(line)]):
         return False
@@ -383,7 +391,7 @@ def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
 
 
 def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
-    """An event, its canonical bytes and the link it claims."""
+    """Return an event, its canonical bytes and the link it claims."""
     if len(line) > MAX_RECORD_LINE:
         raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes", code="too-long")
     try:
@@ -405,7 +413,7 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
 
 
 def _read_plain(line: bytes) -> tuple[Event, bytes, str] | None:
-    """The same of a line that is, byte for byte, what the writer makes of its event; None of any other."""
+    """Read a line that is, byte for byte, what the writer makes of its event. Return None for any other line."""
     canonical, link = line[:_LINK_AT] + b"}", line[_LINK_AT:]
     if not _LINK.fullmatch(link):
         return None

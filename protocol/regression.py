@@ -97,7 +97,7 @@ class Script(NamedTuple):
 
 
 def parse(text: str) -> Script:
-    """The transcript `text`; lines end at LF. Raises TranscriptError."""
+    """Parse a transcript whose lines end with LF. Raises TranscriptError."""
     if len(text) > MAX_FILE:
         raise TranscriptError(1, f"a transcript has at most {MAX_FILE} characters, not {len(text)}")
     lines = tuple(text.split("\n"))
@@ -114,7 +114,7 @@ def parse(text: str) -> Script:
 
 
 def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
-    """What `reply` means for `step`; None: there was none, and no test may expect that.
+    """Return the verdict on a reply; None means that there was none, which no test may expect.
 
     Raises TranscriptError if the pattern takes too long to match.
     """
@@ -132,7 +132,7 @@ def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
 
 
 def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
-    """What passed, command lines and their replies, as a transcript that expects exactly these answers.
+    """Return commands and their replies as a transcript that expects exactly these answers.
 
     The commands are numbered from 1; lines that get no answer are left out.
     """
@@ -145,7 +145,7 @@ def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
 
 
 def format_expectation(reply: Reply) -> str:
-    """The `#?` line that expects exactly `reply`."""
+    """Return the `#?` line that expects exactly `reply`."""
     text = escape(reply.text.strip(_BLANKS))
     if not reply.ok:
         return f"#? [\\? {text}]"
@@ -156,9 +156,9 @@ def format_expectation(reply: Reply) -> str:
 
 
 def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Step] = ()) -> str:
-    """The transcript with other expectations: exactly the given answers, and no `*` where a step has passed.
+    """Return the transcript with new expectations: exactly the given answers, and no `*` where a step has passed.
 
-    Every other line stays as it is, and how a line ends.
+    All other lines and line ends stay as they are.
     """
     lines = list(script.lines)
     after: dict[int, str] = {}
@@ -182,7 +182,7 @@ def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Ste
 
 
 def compile_pattern(pattern: str) -> regex.Pattern[str]:
-    """The pattern in the dialect of the package `regex`; `.` is any character, `^` and `$` match at every line.
+    """Compile a pattern of the package `regex`; `.` is any character, `^` and `$` match at every line.
 
     Raises PatternError for a pattern that is wrong, recurses or repeats more than MAX_REPETITIONS.
     """
@@ -201,7 +201,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def matches(pattern: regex.Pattern[str], text: str) -> bool:
-    """Whether the whole text matches. Raises PatternError if that takes more than MAX_SECONDS."""
+    """Return True if the whole text matches. Raises PatternError if that takes more than MAX_SECONDS."""
     try:
         return pattern.fullmatch(text, timeout=MAX_SECONDS) is not None
     except (TimeoutError, MemoryError):
@@ -209,7 +209,7 @@ def matches(pattern: regex.Pattern[str], text: str) -> bool:
 
 
 def escape(text: str) -> str:
-    """A pattern on one line that matches exactly `text`, for Java, awk and this file."""
+    """Return a pattern on one line that matches exactly `text`, for Java, awk and this file."""
     return "".join(map(_escape_char, text))
 
 
@@ -248,7 +248,7 @@ def _is_expected(expected: Expectation | None, reply: Reply) -> bool:
 
 
 def _matches(expected: Expectation, text: str) -> bool:
-    """As the field does without the blanks around it, or as it is, so that a pattern may hold its layout."""
+    """Match the text without the blanks around it, as other programs do, or as it is: a pattern may include layout."""
     assert expected.pattern is not None
     bare = text.strip(_BLANKS)
     try:

@@ -63,21 +63,21 @@ class Responder:
 
     @property
     def idle(self) -> bool:
-        """Whether all that was received is answered, and no line is half read."""
+        """Return True if everything received is answered, and no line is half read."""
         return not (self._lines or self._partial or self._dropping or self._held or self._later)
 
     @property
     def waiting(self) -> bool:
-        """Whether the next answer is not there yet; ask `next_answer` again after a while."""
+        """Return True if the next answer is not ready; call `next_answer` again after a while."""
         return self._later is not None
 
     @property
     def held(self) -> bool:
-        """Whether the next command is a slow one, and all before it is answered."""
+        """Return True if the next command is a slow one, and all before it are answered."""
         return self._held is not None
 
     def answer_held(self) -> bytes:
-        """The answer to the slow command, however long it takes."""
+        """Answer the slow command, however long that takes."""
         held, self._held = self._held, None
         slow, self.slow = self.slow, frozenset()
         try:
@@ -127,9 +127,9 @@ class Responder:
         return data.removeprefix(BOM)
 
     def next_answer(self) -> bytes | None:
-        """One whole answer, to be written and flushed before the next is asked for.
+        """Return one whole answer, to be written and flushed before the next call.
 
-        None: it needs input, or the next command is held, or its answer is not there yet.
+        None: it needs input, the next command is held, or its answer is not ready.
         """
         if self._later is not None:
             return self._poll(*self._later)
@@ -143,7 +143,7 @@ class Responder:
         return None
 
     def _answer(self, name: str, arguments: list[str], identity: int | None) -> bytes | None:
-        """None: it is held, or the answer is not there yet."""
+        """Return None if the command is held, or its answer is not ready."""
         if name in self.slow:
             self._held = name, arguments, identity
             return None
@@ -173,7 +173,7 @@ class Responder:
         return None
 
     def _failure(self, error: Exception, identity: int | None) -> bytes:
-        """A bug of a handler must not end the session of its user."""
+        """Answer with the error: a bug in a handler must not end the session of its user."""
         if isinstance(error, CommandFailed):
             return format_reply(Reply(False, _in_one_answer(str(error)), identity))
         if self._report is not None:
@@ -186,5 +186,5 @@ class Responder:
 
 
 def _in_one_answer(text: str) -> str:
-    """The text without the lines that would end the answer once control characters are dropped."""
+    """Drop the lines that would end the answer once control characters are dropped."""
     return "\n".join(line for line in text.split("\n") if line.strip(_BLANK))

@@ -35,17 +35,17 @@ def without_mark(data: bytes) -> bytes:
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
-    """See `replacing`."""
+    """Write a file as `replacing` does."""
     with replacing(path, mode) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
-    """A file that gets the name when everything is written and on the disk; after an exception all is as before.
+    """Open a file that gets its name once everything is on the disk; after an exception nothing has changed.
 
-    An existing file keeps its owner and its mode; `mode` is that of a new one (by default as the umask says). A
-    device, a pipe with a name, and /dev/stdout and its like are written to as they are. Raises OSError.
+    An existing file keeps its owner and its mode; `mode` is that of a new one, by default as the umask says. Devices,
+    named pipes, /dev/stdout and the like are written to directly. Raises OSError.
     """
     if found := _OPEN_FILE.fullmatch(str(path)):
         with os.fdopen(os.dup(int(_STANDARD.get(found[1], found[1]))), "wb") as file:
@@ -78,7 +78,7 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
 
 
 def create_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """A file that was not there, on the disk. Raises FileExistsError, OSError."""
+    """Create a file and write it to the disk. Raises FileExistsError, OSError."""
     with _place(path, follow=False) as (folder, name):
         with os.fdopen(os.open(name, _ALONE | os.O_WRONLY, mode, dir_fd=folder), "wb") as file:
             file.write(data)
@@ -88,8 +88,10 @@ def create_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int:
-    """A descriptor for reading and appending, of a file that is made if there is none; `empty`: what it held is
-    gone. It may be a device or a pipe, which is not waited for: see to that. Raises OSError."""
+    """Return a descriptor for reading and appending; the file is created if necessary, and truncated if `empty`.
+
+    It may be a device or a pipe, which is not waited for. Raises OSError.
+    """
     with _place(path) as (folder, name):
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, mode, dir_fd=folder)
@@ -104,16 +106,16 @@ def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int
 
 
 def open_folder(path: Path) -> tuple[int, str]:
-    """A descriptor of the folder that a file is in, or is to be in, and the file's name. Raises OSError."""
+    """Return a descriptor of the folder that a file is in, or will be in, and the file's name. Raises OSError."""
     with _place(path, follow=False) as (folder, name):
         return os.dup(folder), name
 
 
 def open_new(folder: int, name: str, mode: int = 0o644) -> int:
-    """A descriptor for appending to a new, empty file, which is locked (flock) before it takes over the name.
+    """Return a descriptor for appending to a new file, which is locked (flock) before it takes over the name.
 
-    What had the name stays readable for those that have it open; a link with that name is replaced, not followed.
-    `folder` and `name` as open_folder gives them. Raises OSError.
+    An old file of that name stays readable for those that have it open; a link is replaced, not followed. `folder` and
+    `name` are those of open_folder. Raises OSError.
     """
     new = name + NEW
     with contextlib.suppress(FileNotFoundError):
@@ -137,14 +139,14 @@ def move_descriptor(new: int, old: int) -> None:
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of a file to be locked, made if there is none; nothing is written to it. Raises OSError."""
+    """Return a descriptor of a lock file, created if necessary; nothing is written to it. Raises OSError."""
     with _place(path) as (folder, name):
         flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         return os.open(name, flags, 0o644, dir_fd=folder)
 
 
 def resolve_file(path: Path) -> Path:
-    """Where the file is, without links in the path; for a library that opens it by name. Raises OSError."""
+    """Return the path without links, for a library that opens the file by name. Raises OSError."""
     with _place(path) as (folder, name):
         if (found := _present(folder, name)) is not None:
             _check_links(path, found, folder)
@@ -152,7 +154,7 @@ def resolve_file(path: Path) -> Path:
 
 
 def is_private_folder(path: Path) -> bool:
-    """Whether it is a folder of this user, no link to one, that other users may not write."""
+    """Return True for a folder of this user, not a link to one, that other users may not write."""
     try:
         found = path.lstat()
     except OSError:
@@ -162,7 +164,7 @@ def is_private_folder(path: Path) -> bool:
 
 @contextlib.contextmanager
 def owner_only() -> Iterator[None]:
-    """Files and sockets that this process makes in here, in any thread, are for this user alone."""
+    """Create all files and sockets in here, in any thread of this process, for this user alone."""
     before = os.umask(0o177)
     try:
         yield
@@ -172,9 +174,9 @@ def owner_only() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _place(path: Path, follow: bool = True) -> Iterator[tuple[int, str]]:
-    """The folder's descriptor and the name in it, which is no link (any more) that may be followed.
+    """Open the folder, and yield its descriptor and the name in it, after following the links that may be followed.
 
-    Not `follow`: whatever has the name now.
+    Without `follow`, the name itself may be that of a link.
     """
     parts = deque(part for part in path.parts if part != path.anchor)
     if not parts or parts[-1] == "..":
@@ -206,7 +208,7 @@ def _place(path: Path, follow: bool = True) -> Iterator[tuple[int, str]]:
 
 
 def _target(path: Path, folder: int, part: str) -> str:
-    """Of a link that may be followed; "" for what is no link."""
+    """Return the target of a link that may be followed, "" for anything that is not a link."""
     try:
         link = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
@@ -234,7 +236,7 @@ def _present(folder: int, name: str) -> os.stat_result | None:
 
 
 def _open_device(path: Path, folder: int, name: str) -> int:
-    """Neither made nor truncated, and no regular file, even if one has taken its place meanwhile."""
+    """Open a device without creating or truncating it. Refuse a regular file that has taken its place meanwhile."""
     descriptor = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     found = os.fstat(descriptor)
     if stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()):
@@ -244,8 +246,10 @@ def _open_device(path: Path, folder: int, name: str) -> int:
 
 
 def _opened(path: Path, folder: int, name: str, descriptor: int) -> os.stat_result:
-    """The file that was opened, while it has this name. A link that was taken away after it was opened would not count
-    as one any more. Raises OSError."""
+    """Return the status of the opened file. Raises OSError if its name no longer leads to it.
+
+    A hard link that was removed after the file was opened would not count any more.
+    """
     found = _present(folder, name)
     if found is None or not os.path.samestat(found, os.fstat(descriptor)):
         raise OSError(errno.EAGAIN, "another process exchanged it just now: try again", str(path))
@@ -260,13 +264,13 @@ def _check_links(path: Path, found: os.stat_result, folder: int) -> None:
 
 
 def _shared(folder: int) -> bool:
-    """Whether others may write this folder."""
+    """Return True if others may write this folder."""
     found = os.fstat(folder)
     return found.st_uid not in (0, os.geteuid()) or bool(found.st_mode & 0o022)
 
 
 def _sync(folder: int) -> None:
-    """The names in it. A folder that we may not read has no descriptor to do it with."""
+    """Write the names in the folder to the disk. A folder that we may not read has no descriptor for that."""
     with contextlib.suppress(PermissionError):
         readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:

@@ -26,10 +26,10 @@ class SgfError(ValueError):
 
 
 def decode(data: bytes) -> str:
-    """The text: by its mark or its `CA`, else UTF-8 if it is, else Latin-1, which is the standard's default.
+    """Decode the text: by its byte-order mark or its `CA`, else as UTF-8, else as Latin-1, the standard's default.
 
-    What is wrong in its own charset comes as U+FFFD. The whole file is decoded before it is read: in Shift_JIS, Big5
-    and GBK a `]` or a backslash may be the half of a letter.
+    Invalid bytes become U+FFFD. The whole file is decoded before it is read: in Shift_JIS, Big5 and GBK a `]` or a
+    backslash may be half of a letter.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
@@ -43,10 +43,10 @@ def decode(data: bytes) -> str:
 
 
 def main_lines(text: str, unclosed: bool = False) -> Iterator[list[Node]]:
-    """The main line of every game of a collection: the first branch everywhere. Raises SgfError.
+    """Yield the main line of every game of a collection: the first branch everywhere. Raises SgfError.
 
-    What stands before a game's `(;` is skipped, as the standard asks of readers. `unclosed`: the file may end before
-    the last game's `)`.
+    Text before a game's `(;` is skipped, as the standard asks of readers. If `unclosed`, the file may end before the
+    last game's `)`.
     """
     at, number = _next_game(text, 0), 0
     if at < 0:
@@ -59,7 +59,7 @@ def main_lines(text: str, unclosed: bool = False) -> Iterator[list[Node]]:
 
 
 def trees(text: str) -> Iterator[list[tuple[int, Node]]]:
-    """The nodes of every game of a collection, each with the number of its parent, -1 for the root. Raises SgfError."""
+    """Yield the nodes of every game, each with the index of its parent, -1 for the root. Raises SgfError."""
     at = _next_game(text, 0)
     if at < 0:
         raise SgfError("not an SGF file: it does not begin with (;")
@@ -70,7 +70,7 @@ def trees(text: str) -> Iterator[list[tuple[int, Node]]]:
 
 
 def written_tree(nodes: Sequence[str], children: Sequence[Sequence[int]]) -> str:
-    """A game tree of nodes as they are written, each with the numbers of its children; the first node is the root."""
+    """Return a game tree of written nodes, each with the indexes of its children; the first node is the root."""
     out, todo = list[str](), list[str | int]([0, "("])
     while todo:
         step = todo.pop()
@@ -85,7 +85,7 @@ def written_tree(nodes: Sequence[str], children: Sequence[Sequence[int]]) -> str
 
 
 def written(name: str, *values: str) -> str:
-    """A property with these values; "only ], \\ and : must be escaped", the colon where it would mean a pair."""
+    r"""Return a property with these values; "only ], \ and : must be escaped", the colon only in pairs."""
     escaped = (re.sub(r"([\]\\])", r"\\\1", value) for value in values)
     return name + "".join(f"[{value}]" for value in escaped)
 
@@ -98,7 +98,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def board_size(root: Node) -> int:
-    """The size in SZ. Raises SgfError."""
+    """Return the size in SZ. Raises SgfError."""
     text = root.get("SZ", [""])[0].strip() or "19"
     width, _, height = text.partition(":")
     if not (width.isascii() and width.isdigit() and len(width) < 4) or (height and height != width):
@@ -109,7 +109,7 @@ def board_size(root: Node) -> int:
 
 
 def read_move(value: str, size: int) -> str:
-    """The point, or `pass`. Raises SgfError."""
+    """Return the point, or `pass`. Raises SgfError."""
     value = value.strip()
     if not value or (value == "tt" and size <= 19):  # FF[3] passes with tt
         return "pass"
@@ -117,7 +117,7 @@ def read_move(value: str, size: int) -> str:
 
 
 def read_points(value: str, size: int) -> list[str]:
-    """One point, or all of a rectangle `aa:cc`. Raises SgfError."""
+    """Return one point, or all of a rectangle `aa:cc`. Raises SgfError."""
     first, colon, last = value.strip().partition(":")
     if not colon:
         return [_read_point(first, size)]
@@ -134,7 +134,7 @@ def neighbours(point: str, size: int) -> list[str]:
 
 
 def written_point(vertex: str, size: int) -> str:
-    """A point as SGF has it."""
+    """Return a point in SGF's notation."""
     return _LETTERS[COLUMNS.index(vertex[0])] + _LETTERS[size - int(vertex[1:])]
 
 
@@ -148,7 +148,7 @@ def _read_point(value: str, size: int) -> str:
 
 
 def _known(charset: str) -> str:
-    """The codec of a charset that people write SGF in, "" for all else: Python knows codecs that are no charsets."""
+    """Return the codec of a charset that SGF files use, else "": Python knows codecs that are not charsets."""
     import codecs
 
     try:
@@ -164,8 +164,10 @@ def _next_game(text: str, at: int) -> int:
 
 
 def _nodes(text: str, at: int, unclosed: bool, whole: bool) -> tuple[list[Node], list[int], int, int]:
-    """The nodes before the first `)`, or of the `whole` tree, the numbers of their parents, the place after them, and
-    how many `(` are still open there."""
+    """Return nodes, parents, the index after them, and how many `(` are open there.
+
+    The nodes are those before the first `)`, or all of the `whole` tree; parents are indexes, -1 for the root.
+    """
     nodes, parents = list[Node](), list[int]()
     branches: list[int] = []  # the node before each open `(`
     name, items, last = "", 0, -1
@@ -206,7 +208,7 @@ def _nodes(text: str, at: int, unclosed: bool, whole: bool) -> tuple[list[Node],
 
 
 def _after_tree(text: str, at: int, depth: int) -> int:
-    """The place where this many open `(` are closed, or the end of the file."""
+    """Return the index where this many open `(` are closed, or the end of the file."""
     while depth > 0:
         found = _TREE.search(text, at)
         if found is None:
@@ -220,7 +222,10 @@ def _after_tree(text: str, at: int, depth: int) -> int:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """The text up to the `]` that no backslash protects, and the place after it. A protected line break is none."""
+    """Return the text up to the `]` that no backslash protects, and the index after it.
+
+    Escaped line breaks are dropped.
+    """
     begin, parts = at, list[str]()
     while True:
         plain = _PLAIN.match(text, at)

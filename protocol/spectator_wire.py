@@ -107,23 +107,25 @@ _read_link = msgspec.msgpack.Decoder(_Link)
 
 
 def is_match_id(text: str) -> bool:
-    """Whether this is a valid name of a match."""
+    """Return True for a valid name of a match."""
     return _MATCH_ID.fullmatch(text) is not None
 
 
 def topic_of(kind: str, name: str) -> bytes:
-    """`match/ID`, `ladder/NAME`. Subscribers also get the topics with this prefix, as ZeroMQ matches prefixes."""
+    """Return `match/ID` or `ladder/NAME`. Subscribers also get longer topics with this prefix."""
     return f"{kind}/{name}".encode()
 
 
 def request_topic(kind: str, name: str, number: int, nonce: str) -> bytes:
-    """The topic of a request for everything from this number on. `nonce`: unique letters and digits, all of one length,
-    at most 32. Unsubscribe after the answer."""
+    """Return the topic of a request for everything from this number on. Unsubscribe after the answer.
+
+    `nonce`: unique letters and digits, all of one length, at most 32.
+    """
     return f"catch-up/{kind}/{name}/{number}/{nonce}".encode()
 
 
 def read_request(topic: bytes) -> Request | None:
-    """The request that a subscription makes, None if it is none."""
+    """Return the request that a subscription makes, or None."""
     found = _REQUEST.fullmatch(topic)
     if found is None:
         return None
@@ -133,17 +135,17 @@ def read_request(topic: bytes) -> Request | None:
 
 
 def publish_line(line: bytes) -> bytes:
-    """A line of a record as it is published: with the same keys and values, the link included."""
+    """Return the payload for a line of a record, with the same keys and values, the link included."""
     return msgspec.msgpack.encode(_line.decode(line))
 
 
 def publish(what: Published) -> bytes:
-    """The payload of any other message."""
+    """Return the payload of any other message."""
     return msgspec.msgpack.encode(what)
 
 
 def read_published(payload: bytes) -> tuple[Published, str]:
-    """The message, and the link of an event of a record. Raises SpectatingError only."""
+    """Return a message, and the link of an event of a record. Raises SpectatingError only."""
     if len(payload) > MAX_PUBLISHED:
         raise SpectatingError(f"a message is at most {MAX_PUBLISHED} bytes, not {len(payload)}")
     try:
@@ -168,21 +170,21 @@ class EventSequence:
 
     @property
     def next(self) -> int:
-        """The number of the next event to return."""
+        """Return the number of the next event to return."""
         return len(self._links)
 
     @property
     def ask_from(self) -> int:
-        """The first number to request: the last event once more, whose link shows whether all before it still holds."""
+        """Return the first number to request: the last event again, whose link shows if all before it still holds."""
         return max(0, self.next - 1)
 
     @property
     def missing(self) -> bool:
-        """Whether events wait for earlier ones."""
+        """Return True if events wait for earlier ones."""
         return bool(self._early)
 
     def take(self, event: Event, link: str) -> list[Event]:
-        """The events that are due now. Raises Rewritten after a restart: then take the same event again."""
+        """Return the events that are due now. Raises Rewritten after a restart: then take the same event again."""
         if event.seq < self.next:
             if link == self._links[event.seq]:
                 return []
@@ -215,7 +217,7 @@ class Roll:
         self._run = ""
 
     def take(self, news: News) -> News | None:
-        """The news if it is new, else None. Before the first SpectatorState other news are ignored."""
+        """Return the news if it is new, else None. News before the first SpectatorState is ignored."""
         if isinstance(news, SpectatorState):
             if (news.run, news.seq) == (self._run, self.next) and not self.missing:
                 return None

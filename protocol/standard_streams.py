@@ -88,8 +88,10 @@ def encodable(text: str, encoding: str | None) -> str:
 
 
 def open_missing(descriptors: Mapping[int, int]) -> None:
-    """Open those of the descriptors that are closed on /dev/null, with the flags given: otherwise the first file or
-    socket that we open would become stdout, and what is printed would be written into it."""
+    """Open the closed ones of these descriptors on /dev/null, with the flags given.
+
+    Otherwise the first file or socket that we open would become stdout, and what is printed would be written into it.
+    """
     for descriptor, flags in descriptors.items():
         try:
             os.fstat(descriptor)
@@ -114,7 +116,7 @@ def _prepared(stream: TextIO | None, own: TextIO | None, descriptor: int) -> Tex
 
 
 def _named(encoding: str) -> str:
-    """The encoding, with another name for ASCII: click takes a stream of ASCII for a mistake and writes UTF-8 to it."""
+    """Return the encoding, with another name for ASCII: click replaces a stream of ASCII by one of UTF-8."""
     return _ASCII if codecs.lookup(encoding).name == "ascii" else encoding
 
 

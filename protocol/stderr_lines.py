@@ -18,7 +18,7 @@ class StderrLines:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Any bytes; a line is complete at its LF."""
+        """Add bytes; a line is complete at its LF."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in filter(bytes.strip, lines[-1:]):
             self.last = printable(line, LONGEST_LINE)
@@ -28,7 +28,7 @@ class StderrLines:
         self._dropped += max(0, len(lines) - max(0, room))
 
     def lines(self, now: float) -> list[str]:
-        """What was not asked for yet, each one line of printable text."""
+        """Return the new lines, each one line of printable text."""
         taken, self._lines = self._lines, []
         fits = int(self._bucket.available(now))
         self._bucket.consume(min(fits, len(taken)), now)

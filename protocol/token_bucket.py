@@ -23,12 +23,12 @@ class TokenBucket:
         return True
 
     def available(self, now: float) -> float:
-        """Tokens in the bucket, negative for a debt."""
+        """Return the tokens in the bucket, negative for a debt."""
         if now > self._then:  # a clock that ran backward adds nothing
             self._tokens = min(self._capacity, self._tokens + (now - self._then) * self._rate)
         self._then = now
         return self._tokens
 
     def delay(self, now: float) -> float:
-        """Seconds until a debt is paid; 0 without one."""
+        """Return the seconds until a debt is paid; 0 without one."""
         return max(0.0, -self.available(now) / self._rate)

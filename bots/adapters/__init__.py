@@ -8,7 +8,7 @@ from ggp.engines.game import OptionError
 
 
 def load(bot: str, module: str, package: str) -> ModuleType:
-    """The module of an optional package. Raises OptionError with what to install; what else it raises is its own."""
+    """Import a module of an optional package. Raises OptionError, which says what to install, if it is missing."""
     if find_spec(module) is None:
         raise OptionError(f"{bot}: {module} is not installed: pip install {package}")
     return import_module(module)

@@ -45,7 +45,7 @@ class AgentSeat:
     # -- the bot's side
 
     def told(self, command: str, words: str) -> None:
-        """A game begins (`ggp-new`) or is over (`ggp-result`)."""
+        """Hear that a game begins (`ggp-new`) or is over (`ggp-result`)."""
         with self._changed:
             if command == "ggp-new":
                 self._game, self._result, self._seen, self._legal, self._rules = words, "", "", [], ""
@@ -55,7 +55,7 @@ class AgentSeat:
             self._changed.notify_all()
 
     def choose(self, position: Position) -> str:
-        """The agent's move. Raises NoMove where it makes none in time, or has gone."""
+        """Wait for the agent's move and return it. Raises NoMove if none comes in time, or the agent has left."""
         kept: dict[str, Any] = {"model": "mcp", "answers": []}
         position.analysis = kept
         deadline = time.monotonic() + seconds_of(position, _GRACE)
@@ -81,7 +81,7 @@ class AgentSeat:
             self._changed.wait_for(lambda: not self._unheard or bool(self._gone), seconds)
 
     def close(self, reason: str) -> None:
-        """The agent has gone: no move comes any more."""
+        """Let `choose` fail from now on: the agent has left."""
         with self._changed:
             self._gone = reason
             self._changed.notify_all()
@@ -89,13 +89,13 @@ class AgentSeat:
     # -- the agent's side
 
     def rules(self) -> str:
-        """The rules of the game at hand, and its options."""
+        """Return the rules of the current game, and its options."""
         with self._changed:
             self._need_game()
             return f"The game: {self._game}\n\n{self._rules}" if self._rules else self._none_yet()
 
     def position(self) -> str:
-        """The position of this turn, or of the last one."""
+        """Return the position of this turn, or of the last one."""
         with self._changed:
             self._need_game()
             if self._result:
@@ -105,18 +105,18 @@ class AgentSeat:
             return self._seen
 
     def legal_moves(self) -> list[str]:
-        """Those of this turn. Raises SeatError between turns."""
+        """Return the legal moves of this turn. Raises SeatError between turns."""
         with self._changed:
             self._need_turn()
             return self._legal
 
     def why_illegal(self, move: str) -> str:
-        """The engine's reason, "" for a legal move. Raises SeatError between turns."""
+        """Return the engine's reason, "" for a legal move. Raises SeatError between turns."""
         with self._changed:
             return self._need_turn().position.why_illegal(move.strip())
 
     def play(self, move: str) -> str:
-        """Raises SeatError for an illegal move, with the engine's reason, and between turns."""
+        """Play a move. Raises SeatError for an illegal one, with the engine's reason, and between turns."""
         word = move.strip()
         with self._changed:
             turn = self._need_turn()
@@ -127,14 +127,16 @@ class AgentSeat:
             return self._answer(word)
 
     def resign(self) -> str:
-        """Raises SeatError between turns."""
+        """Resign the game. Raises SeatError between turns."""
         with self._changed:
             self._keep(self._need_turn(), "resign", "")
             return self._answer("resign")
 
     def wait_for_turn(self, seconds: float = LONGEST_WAIT) -> str:
-        """Returns when it is the agent's turn, or a game is over, or after so many seconds; says which. The end of each
-        game is said once."""
+        """Wait until it is the agent's turn, a game is over, or the time is up, and return which of these it is.
+
+        The end of each game is reported once.
+        """
         with self._changed:
             self._changed.wait_for(self._has_news, max(0.0, min(seconds, LONGEST_WAIT)))
             if said := self._unheard:
@@ -145,7 +147,7 @@ class AgentSeat:
             return self._gone or "It is not your turn yet: call wait_for_turn again."
 
     def result(self) -> str:
-        """How the game ended, or that it goes on."""
+        """Return how the game ended, or that it has not ended."""
         with self._changed:
             self._need_game()
             self._heard()

@@ -29,9 +29,12 @@ class NamedMove(NamedTuple):
 
 
 def read_answer(text: str, legal: Collection[str], cut: bool = False) -> NamedMove:
-    """What the answer names, which need not be legal. `legal`: moves that the words in fences are compared with.
+    """Find the move that an answer names, which need not be legal.
 
-    cut: the answer ended before its end, so that only an object at its very end counts.
+    Args:
+        text: The answer of the model.
+        legal: Moves whose form a word in a fence must have to count as a move.
+        cut: The answer was cut off, so only an object at its very end counts.
     """
     if len(text) > MAX_ANSWER:
         return NamedMove("", f"the answer is longer than {MAX_ANSWER} characters")
@@ -57,7 +60,7 @@ def _of_object(found: dict[str, Any]) -> NamedMove:
 
 
 def _of_fences(text: str, legal: Collection[str]) -> NamedMove:
-    """The last fenced word that has the form of a move."""
+    """Return the last fenced word that has the form of a move."""
     words = []
     for match in _FENCE.finditer(text):
         first, newline, rest = match[2].partition("\n")
@@ -89,7 +92,7 @@ def _is_text(word: str) -> bool:
 
 
 def _shape(word: str) -> str:
-    """D4 and J10 have the same; a word without digits has its own."""
+    """Return the form of a move: equal for D4 and J10, and the word itself if it has no digits."""
     word = word.lower()
     if len(word) > MAX_WORD or not _DIGITS.search(word):
         return word[:MAX_WORD]
@@ -97,9 +100,9 @@ def _shape(word: str) -> str:
 
 
 def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
-    """The last JSON object that is in no other, None if there is none, and where it ends.
+    """Return the last JSON object that is not inside another, or None, and the index after it.
 
-    Raises ValueError if the last one cannot be read, or if finding it takes too long.
+    Raises ValueError if the last one is broken, or if finding it takes too long.
     """
     decode = json.JSONDecoder(strict=False).raw_decode  # many models write line breaks into their strings
     pairs: dict[int, int] | None = None
@@ -129,7 +132,7 @@ def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
 
 
 def _pairs(text: str) -> dict[int, int]:
-    """Where braces begin that are closed, and the places behind those that close them."""
+    """Map the index of each opening brace that is closed to the index after the brace that closes it."""
     opened: list[int] = []
     pairs = {}
     for match in _MARKS.finditer(text):
@@ -141,8 +144,10 @@ def _pairs(text: str) -> dict[int, int]:
 
 
 def _closes(text: str, at: int, quote: str) -> int:
-    """The place behind the brace that closes the one at `at`, where braces between two quotes do not count; the end of
-    the text if none does."""
+    """Return the index after the brace that closes the one at `at`, or the end of the text.
+
+    Braces between two of these quotes do not count.
+    """
     depth, quoted = 0, False
     for match in _MARKS.finditer(text, at):
         mark = match[0]

@@ -84,9 +84,13 @@ class Endpoint:
         self._client: Any = None
 
     def ask(self, messages: Sequence[Mapping[str, Any]], seconds: float, longest: float, **more: Any) -> ModelAnswer:
-        """The model's answer, after at most so many seconds, each request at most `longest`. Raises EndpointFailed.
+        """Ask the model and return its answer. Raises EndpointFailed.
 
-        more: further members of this request.
+        Args:
+            messages: The conversation so far.
+            seconds: The time for everything, repeated requests included.
+            longest: Seconds for each request.
+            more: Further members of this request.
         """
         deadline = time.monotonic() + seconds
         body = json.dumps({**self._body, "messages": messages, **more}).encode()
@@ -140,7 +144,7 @@ class Endpoint:
             time.sleep(pause)
 
     def _request(self, body: bytes, seconds: float) -> bytes:
-        """The body of a success. Raises _Trouble."""
+        """Send one request and return the body of a success. Raises _Trouble."""
         httpx = self._httpx
         if self._client is None:
             # Certificates are read for https alone, and this machine's own ports are behind no proxy.
@@ -191,7 +195,7 @@ class Endpoint:
         return bytes(data)
 
     def _read(self, data: bytes, asked: bytes) -> ModelAnswer:
-        """Raises _Trouble."""
+        """Parse a chat completion. Raises _Trouble."""
         try:
             said = json.loads(data)
             choice = said["choices"][0]
@@ -212,7 +216,7 @@ class Endpoint:
         )
 
     def _reason(self, data: bytes) -> str:
-        """`: what the endpoint says` of an error."""
+        """Return `: REASON` for an error that states one, else ""."""
         try:
             error = json.loads(data)["error"]
             text = error if isinstance(error, str) else str(error["message"])
@@ -221,14 +225,14 @@ class Endpoint:
         return f": {self._short(text)}" if text.strip() else ""
 
     def _short(self, text: str) -> str:
-        """The key goes first: half of one would stay."""
+        """Return the text in one short line, without the key: it goes first, because half of one would stay."""
         return replace_unprintable(" ".join(self._without_key(text).split()))[:200]
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "(the key)") if self._key else text
 
     def _tell_once(self, text: str) -> None:
-        """Each kind of trouble once in the life of the process: a record keeps how often it was."""
+        """Print each kind of trouble once in the life of the process; a record counts how often it occurred."""
         kind = _NUMBER.sub("", text)
         if kind not in self._told and len(self._told) < 20:
             self._told.add(kind)
@@ -241,8 +245,10 @@ def is_loopback(url: str) -> bool:
 
 @contextlib.contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Raise _TimeIsUp in here after so many seconds, in the main thread: the time-outs of HTTP begin again with every
-    byte that comes."""
+    """Raise _TimeIsUp after so many seconds, in the main thread.
+
+    The time-outs of HTTP are not enough: they start again with every byte that arrives.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -260,7 +266,7 @@ def _raise_time_is_up(number: int, frame: object) -> None:
 
 
 def _parts(content: Any) -> Iterator[str]:
-    """The text of a content in parts. Raises TypeError for anything else."""
+    """Yield the text parts of a content in parts. Raises TypeError for anything else."""
     if content is None:
         return
     for part in content:
@@ -269,7 +275,7 @@ def _parts(content: Any) -> Iterator[str]:
 
 
 def _estimate(characters: int) -> int:
-    """So many tokens."""
+    """Estimate how many tokens a text of that length has."""
     return characters // _CHARACTERS + 1
 
 
@@ -279,7 +285,7 @@ def _count(value: Any) -> int | None:
 
 
 def _patience(text: str, now: Callable[[], float] = time.time) -> float | None:
-    """The seconds of a Retry-After header, which has a number or a date; None: it says nothing."""
+    """Return the seconds of a Retry-After header, a number or a date, or None if it has neither."""
     text = text.strip()
     if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) < 12:
         return float(text)

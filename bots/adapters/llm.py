@@ -63,11 +63,11 @@ class ModelBot:
         self._system = ""  # what the model reads of this game; "" until its first move
 
     def told(self, command: str, words: str) -> None:
-        """A game begins or is over."""
+        """Hear that a game begins or is over."""
         self._tokens, self._system = 0, ""
 
     def choose(self, position: Position) -> str:
-        """The move that the model names. Raises NoMove."""
+        """Return the move that the model names. Raises NoMove."""
         deadline = time.monotonic() + seconds_of(position, -_SPARE)
         said = self._said
         kept: dict[str, Any] = {"model": said.model, "legal": said.legal, "board": said.board, "answers": []}
@@ -120,7 +120,7 @@ class ModelBot:
         raise NoMove(f"no legal move in {count} answer{'s' if count > 1 else ''}; of the last: {reason}")
 
     def _ask(self, messages: Sequence[Mapping[str, Any]], seconds: float) -> ModelAnswer:
-        """Raises EndpointFailed, also where a budget is used up."""
+        """Ask the endpoint within the limits of the command line. Raises EndpointFailed, even for a used-up budget."""
         said, more = self._said, {}
         if said.tokens_per_game:
             left = said.tokens_per_game - self._tokens
@@ -135,14 +135,14 @@ class ModelBot:
         return self._endpoint.ask(messages, seconds, said.seconds, **more)
 
     def _spend(self, tokens_in: int, tokens_out: int) -> float:
-        """What they cost."""
+        """Count these tokens, and return what they cost."""
         self._tokens += tokens_in + tokens_out
         cost = self._said.cost(tokens_in, tokens_out)
         self._spent += cost
         return cost
 
     def _account(self, answer: ModelAnswer, began: float) -> dict[str, Any]:
-        """What a record keeps of an answer."""
+        """Count an answer's tokens, and return what the record keeps of it."""
         self._spend(answer.lost, 0)
         cost = self._spend(answer.tokens_in, answer.tokens_out)
         return {

@@ -75,7 +75,7 @@ class McpOptions:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Of --http."""
+        """Return host and port of --http."""
         host, _, port = self.http.rpartition(":")
         return host.strip("[]") or "127.0.0.1", int(port)
 
@@ -155,7 +155,7 @@ def _token(said: McpOptions, environment: Mapping[str, str]) -> str:
 
 
 def make_server(seat: AgentSeat, begun: Callable[[], object] = lambda: None) -> Any:
-    """An MCPServer with the seat's tools; `begun` is called when it serves."""
+    """Return an MCPServer with the seat's tools. `begun` is called when it serves."""
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -211,7 +211,7 @@ def make_server(seat: AgentSeat, begun: Callable[[], object] = lambda: None) -> 
 
 @contextlib.contextmanager
 def _on_stdio(seat: AgentSeat) -> Iterator[None]:
-    """MCP on stdin and stdout, in a thread; at their end this process gets SIGTERM."""
+    """Serve MCP on stdin and stdout in a thread. At the end of the input this process gets SIGTERM."""
     begun = threading.Event()
     server = make_server(seat, begun.set)
 
@@ -234,7 +234,7 @@ def _on_stdio(seat: AgentSeat) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _at_port(seat: AgentSeat, address: tuple[str, int], token: str) -> Iterator[None]:
-    """MCP over HTTP, in a thread."""
+    """Serve MCP over HTTP in a thread."""
     import uvicorn
 
     host, port = address
@@ -268,7 +268,7 @@ Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def with_token(app: Asgi, token: str) -> Asgi:
-    """The same for those alone who send this token; others get 401."""
+    """Wrap the application so that requests without this token get 401."""
     wanted = f"Bearer {token}".encode()
 
     async def checked(scope: Any, receive: Any, send: Any) -> None:

@@ -72,12 +72,12 @@ class OpenSpielSeat:
         self._known: list[int] = []  # actions that the bot knows of
 
     def begin_match(self, seed: int) -> None:
-        """A bot with chance of this match."""
+        """Begin with a new bot, whose random numbers come from the match's seed."""
         self._chance.begin_match(seed)
         self._bot = None
 
     def choose(self, position: Position) -> str:
-        """Raises what the bot raises, and ValueError for what is no legal action."""
+        """Return the bot's move. Raises what the bot raises, and ValueError for an illegal action."""
         state: Any = position.copy()
         inner = state.inner
         player, game, history = inner.current_player(), inner.get_game(), inner.history()
@@ -99,7 +99,7 @@ class OpenSpielSeat:
 
 
 def _check(agent: str) -> None:
-    """Raises OptionError for what is no agent."""
+    """Raise OptionError if this is not the name of an agent."""
     tree = _MCTS.fullmatch(agent)
     if tree and 1 <= int(tree[1] or 1000) <= _MOST:
         return
@@ -108,7 +108,7 @@ def _check(agent: str) -> None:
 
 
 def _maker(agent: str) -> Make:
-    """Raises OptionError for a module or a function that is not there."""
+    """Return what makes the agent. Raises OptionError if its module or function does not exist."""
     import pyspiel
 
     if tree := _MCTS.fullmatch(agent):
@@ -136,7 +136,7 @@ def _maker(agent: str) -> Make:
 
 @contextlib.contextmanager
 def _output_on_stderr() -> Iterator[None]:
-    """What is printed in here, also by programs that are started, is no part of the conversation."""
+    """Send what is printed in here to stderr, even by programs that are started: stdout belongs to the conversation."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -149,6 +149,6 @@ def _output_on_stderr() -> Iterator[None]:
 
 
 def _own(made: Callable[[Any, int], Any], game: Any, player: int, seed: int) -> Any:
-    """The author's bot; Python's own chance begins with the seed."""
+    """Make the author's bot; Python's own random numbers begin with the seed."""
     random.seed(seed)
     return made(game, player)

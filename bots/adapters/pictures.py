@@ -29,15 +29,17 @@ FONTS = (
 
 
 def check_pictures() -> None:
-    """Raises OptionError if this machine cannot make them, with what to install: without a font a board would lack
-    the names of its cells."""
+    """Raise OptionError, which says what to install, if this machine cannot draw pictures.
+
+    Without a font a board would lack the names of its cells.
+    """
     load("llm", "resvg_py", "resvg_py")
     if _font() is None:
         raise OptionError("llm: --board picture needs a font: apt-get install fonts-dejavu-core, or write --board text")
 
 
 def png(drawn: str) -> bytes:
-    """An SVG as PNG; see check_pictures."""
+    """Draw an SVG as PNG. Call check_pictures first."""
     from resvg_py import svg_to_bytes
 
     found = _font()
@@ -57,7 +59,7 @@ def png(drawn: str) -> bytes:
 
 @cache
 def _font() -> tuple[str, str] | None:
-    """The first font of the list that is there: its path and its family."""
+    """Return path and family of the first font that is installed."""
     return next(_found(), None)
 
 

@@ -37,7 +37,7 @@ class Prompt(NamedTuple):
 
     @property
     def content(self) -> str | list[dict[str, Any]]:
-        """The content of a message of the chat completions API."""
+        """Return the content of a message of the chat completions API."""
         if not self.picture:
             return self.text
         url = f"data:image/png;base64,{base64.b64encode(self.picture).decode()}"
@@ -45,13 +45,13 @@ class Prompt(NamedTuple):
 
     @property
     def said(self) -> dict[str, str]:
-        """What a record keeps: of a picture its digest, for the position can be drawn again."""
+        """Return what the record keeps: only the digest of a picture, because the position can be drawn again."""
         picture = {"picture": f"sha256:{sha256(self.picture).hexdigest()}"} if self.picture else {}
         return {"prompt": self.text, **picture}
 
 
 def system_prompt(position: Position) -> str:
-    """The same for every move of a match: the rules, and the notation by moves of the first position."""
+    """Return the rules, and the notation by moves of the first position: the same text for every move of a match."""
     game, said = position.game, " ".join(f"{name}={value}" for name, value in position.options.items())
     moves = examples(position.first().legal_moves())
     return "\n".join(
@@ -70,7 +70,14 @@ def system_prompt(position: Position) -> str:
 
 
 def position_prompt(position: Position, legal: str, board: str, tokens: int | None = None) -> Prompt:
-    """The position in which the bot is asked. legal: one of LEGAL, board: one of BOARDS, tokens: that are left."""
+    """Describe the position in which the bot is asked.
+
+    Args:
+        position: The bot is to move in it.
+        legal: One of LEGAL.
+        board: One of BOARDS.
+        tokens: Tokens left for the game, None without a limit.
+    """
     moves = position.legal_moves()
     lines, picture = _facts(position, moves, board)
     lines += [] if tokens is None else ["", f"Tokens left for this game: {tokens}."]
@@ -83,13 +90,13 @@ def position_prompt(position: Position, legal: str, board: str, tokens: int | No
 
 
 def position_text(position: Position) -> str:
-    """The same facts for an agent that asks for them."""
+    """Describe the position for an agent that asks for it."""
     moves = position.legal_moves()
     return "\n".join([*_facts(position, moves, "text")[0], "", f"There are {len(moves)} legal moves."])
 
 
 def _facts(position: Position, moves: Sequence[str], board: str) -> tuple[list[str], bytes]:
-    """Who is to move, what was played, the clocks, the board; and its picture, b"" without one."""
+    """Return lines about turn, moves, clocks and board, and the board's picture, b"" without one."""
     lines = [f"You are {position.colour} (seat {position.seat}); ply {position.ply + 1} is yours."]
     if position.phase in _PHASES:
         lines += [_PHASES[position.phase], f"Moves of this phase, for example: {' '.join(examples(moves))}"]
@@ -107,14 +114,14 @@ def _facts(position: Position, moves: Sequence[str], board: str) -> tuple[list[s
 
 
 def refusal_prompt(word: str, reason: str) -> str:
-    """What follows an answer that is no legal move."""
+    """Return what the model reads after an answer that is not a legal move."""
     if word:
         return f"{cut(word, 200)} is illegal: {_without_moves(reason)}\nAnswer with another move: {FORM}"
     return f"I read no move in your answer: {reason}.\nEnd it with one JSON object: {FORM}"
 
 
 def examples(moves: Sequence[str]) -> list[str]:
-    """A few of the moves, from all over the list, words such as `pass` among them."""
+    """Return a few moves from all over the list, among them words such as `pass`."""
     words = [move for move in moves if not any(char.isdigit() for char in move)][:2]
     others = [move for move in moves if move not in words]
     step = max(1, len(others) // (_EXAMPLES - len(words)))
@@ -122,7 +129,7 @@ def examples(moves: Sequence[str]) -> list[str]:
 
 
 def drawing(position: Position) -> scenes.Scene | None:
-    """None: the engine draws nothing, or nothing that can be drawn."""
+    """Return the scene, or None if the engine has none or it cannot be drawn."""
     try:
         return scenes.as_scene(
             {
@@ -140,7 +147,7 @@ def drawing(position: Position) -> scenes.Scene | None:
 
 
 def _without_moves(text: str) -> str:
-    """An engine's text with nothing that an answer may name a move by: no fences, and no objects of JSON."""
+    """Return an engine's text without fences and JSON objects, which an answer could name a move by."""
     return _OBJECT.sub("{'", text.replace("`", "'"))
 
 

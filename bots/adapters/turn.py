@@ -12,7 +12,7 @@ _CUTS = (16_000, 8_000, 4_000, 2_000, 1_000, 300, 80, 20, 8)  # of each text, un
 
 
 def seconds_of(position: Position, more: float) -> float:
-    """How long the move may take: what the clock has and so many seconds more, which may be less than 0."""
+    """Return how long the move may take: the time on the clock plus `more` seconds, which may be negative."""
     if position.phase == "agree":
         return _AGREEMENT
     longest = position.times.longest(position.colour)

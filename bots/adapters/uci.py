@@ -44,8 +44,10 @@ _VISITS = "maxVisits"  # the parameter by which a referee sets a limit of nodes 
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve stdin with the engine of UCI behind `--`; `engines` are not needed. Raises OptionError; ends with status 1
-    when the engine of UCI has ended."""
+    """Serve stdin with the UCI engine behind `--`; `engines` are not needed.
+
+    Raises OptionError. Exits with status 1 when the UCI engine has ended.
+    """
     limits, options, command = read_command(words)
     pyspiel = load("uci", "pyspiel", "open_spiel")
     from ggp.engines.adapters.openspiel import OpenSpielRegistry
@@ -67,7 +69,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 def read_command(words: Sequence[str]) -> tuple[Mapping[str, int | str], dict[str, str], list[str]]:
-    """The limits, the engine's options and its command line. Raises OptionError."""
+    """Return the limits, the engine's options and its command line. Raises OptionError."""
     if "--" not in words or words[-1] == "--":
         raise OptionError("uci: write the engine's command line behind --, as in ggp bot uci -- stockfish")
     at = list(words).index("--")
@@ -106,13 +108,13 @@ class UciBot:
         self._moves: list[str] = []  # the same as UCI's
 
     def told(self, command: str, words: str) -> None:
-        """A game begins or is over."""
+        """Hear that a game begins or is over."""
         if command == "ggp-new":
             with _needed():
                 self._engine.new_game()
 
     def choose(self, position: Position) -> str:
-        """Raises NoMove where the engine's move is none; ends the process where the engine has ended."""
+        """Return the engine's move. Raises NoMove if it is not one; exits if the engine has ended."""
         moves = self._past(position)
         start = " ".join(["position startpos", *(["moves", *moves] if moves else [])])
         go, seconds = self._go(position)
@@ -126,7 +128,7 @@ class UciBot:
         return word
 
     def set_param(self, arguments: list[str]) -> str:
-        """The handler of kata-set-param, by which a referee sets a limit of nodes."""
+        """Handle kata-set-param, by which a referee sets a limit of nodes."""
         name, text = arguments if len(arguments) == 2 else ("", "")
         if name != _VISITS:
             raise CommandFailed(f"unknown parameter: {name[:40]}; there is {_VISITS}, a limit of nodes")
@@ -136,7 +138,7 @@ class UciBot:
         return ""
 
     def _past(self, position: Position) -> list[str]:
-        """UCI's words for all moves so far; those that were played since the last question are looked up."""
+        """Return all moves so far in UCI's notation; only those since the last question are looked up."""
         plies = [move for _, _, move in position.plies]
         common = 0
         while common < min(len(plies), len(self._known)) and plies[common] == self._known[common]:
@@ -153,14 +155,14 @@ class UciBot:
         return self._moves
 
     def _words(self, state: Any) -> dict[str, str]:
-        """Of each legal move UCI's word and OpenSpiel's; none when the game is over."""
+        """Map each legal move in UCI's notation to OpenSpiel's; {} when the game is over."""
         if state.phase == "over":
             return {}
         board, move = state.inner.board(), self._pyspiel.chess.action_to_move
         return {move(action, board).to_lan(): word for word, action in state.actions().items()}
 
     def _line(self, moves: Sequence[str], position: Position) -> list[str]:
-        """UCI's words from here on, as OpenSpiel's, up to the first that is no move."""
+        """Translate UCI's moves from here on into OpenSpiel's, up to the first that is illegal."""
         state, words = position.copy(), list[str]()
         for move in moves[:_MOST_PV]:
             word = self._words(state).get(move)
@@ -170,7 +172,7 @@ class UciBot:
         return words
 
     def _go(self, position: Position) -> tuple[str, float]:
-        """The command, and how many seconds the engine is waited for."""
+        """Return the command, and how many seconds to wait for the engine."""
         fixed = [f"{name} {self._limits[name]}" for name in ("nodes", "depth", "movetime") if self._limits[name]]
         colour, clock, left = position.colour, position.times, position.clock
         longest = clock.longest(colour)
@@ -188,8 +190,11 @@ class UciBot:
         return " ".join(["go", *words]), seconds + _GRACE
 
     def _analysis(self, said: dict[str, Any], position: Position) -> dict[str, Any]:
-        """By the names that a record's readers know. Without the engine's own chances they follow from its score, by
-        the curve of Elo with 400 centipawns for a factor of ten."""
+        """Return the analysis under the names that readers of records know.
+
+        Without the engine's own win probabilities they follow from its score: the Elo curve, with 400 centipawns for a
+        factor of ten.
+        """
         found: dict[str, Any] = {
             name: said[name] for name in ("depth", "seldepth", "nodes", "nps", "mate", "wdl") if name in said
         }
@@ -209,7 +214,7 @@ class UciBot:
 
 @contextlib.contextmanager
 def _needed() -> Iterator[None]:
-    """A bot without its engine ends; the referee finds the reason, and what the engine said before, on stderr."""
+    """Exit if the engine ends in here; the referee finds the reason, and the engine's last lines, on stderr."""
     try:
         yield
     except EngineGone as gone:

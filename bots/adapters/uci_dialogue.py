@@ -39,7 +39,7 @@ class UciOption(NamedTuple):
     choices: tuple[str, ...] = ()
 
     def check(self, value: str) -> None:
-        """Raises OptionError with what can be."""
+        """Raise OptionError, which says what is possible, for any other value."""
         said = f"--option {self.name}={value[:40]}"
         if self.type == "spin":
             number = _number(value)
@@ -73,7 +73,7 @@ class UciEngine:
             raise
 
     def set_options(self, values: Mapping[str, str]) -> None:
-        """Raises OptionError for one that the engine does not have or that cannot be so; then none is set."""
+        """Set options, all or none. Raises OptionError for an unknown name or an impossible value."""
         lines = []
         for name, value in values.items():
             option = self.options.get(name.lower())
@@ -87,13 +87,16 @@ class UciEngine:
         self._send(*lines)
 
     def new_game(self) -> None:
-        """What it remembers of the last game is forgotten; it is ready when this returns."""
+        """Let the engine forget the last game, and wait until it is ready."""
         self._send("ucinewgame", "isready")
         self._until("readyok", time.monotonic() + START)
 
     def search(self, position: str, go: str, seconds: float) -> tuple[str, dict[str, Any]]:
-        """The word behind `bestmove`, and the last that it said of the main line, by UCI's names: numbers of `depth`,
-        `nodes`, …; `cp` or `mate`; `wdl` (a list of three), `pv` (a list of words)."""
+        """Return the word after `bestmove`, and the engine's last values for the main line under UCI's names.
+
+        They are numbers for `depth`, `nodes`, … and `cp` or `mate`, a list of three for `wdl`, a list of words for
+        `pv`.
+        """
         self._send(position, go)
         said: dict[str, Any] = {}
         deadline = time.monotonic() + seconds
@@ -135,7 +138,7 @@ class UciEngine:
             pass
 
     def _lines(self, last: str, deadline: float) -> Iterator[str]:
-        """Every line before the one that is `last`."""
+        """Yield every line before the one that is `last`."""
         while (line := self._line(deadline, last)).strip() != last:
             yield line
 
@@ -147,7 +150,7 @@ class UciEngine:
             raise self._gone() from None
 
     def _line(self, deadline: float, awaited: str) -> str:
-        """The next line without its end. The time is up also for an engine that writes without a pause."""
+        """Return the next line without its end. The deadline holds even for an engine that writes without a pause."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         if time.monotonic() >= deadline:
@@ -176,7 +179,7 @@ class UciEngine:
 
 
 def read_option(words: Sequence[str]) -> UciOption:
-    """`name Skill Level type spin default 20 min 0 max 20`: a name and a value may have several words."""
+    """Parse `name Skill Level type spin default 20 min 0 max 20`; a name and a value may have several words."""
     found: dict[str, list[list[str]]] = {}
     current: list[str] = []
     for word in words:
@@ -193,7 +196,7 @@ def read_option(words: Sequence[str]) -> UciOption:
 
 
 def read_info(words: Sequence[str]) -> dict[str, Any]:
-    """What an `info` line says, without its first word; what is not understood is left out."""
+    """Parse an `info` line without its first word, and leave out what is unknown."""
     said: dict[str, Any] = {}
     at = 0
     while at < len(words):

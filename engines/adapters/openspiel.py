@@ -48,7 +48,7 @@ class OpenSpielRegistry(Registry):
 
 
 def _why_not(kind: Any) -> str:
-    """Why a game of OpenSpiel cannot be played here, "" if it can."""
+    """Return why a game of OpenSpiel cannot be played here, "" if it can."""
     if kind.dynamics != _TYPE.Dynamics.SEQUENTIAL:
         together = kind.dynamics == _TYPE.Dynamics.SIMULTANEOUS
         return "both players move at the same time" if together else "it is a game of crowds, not of players"
@@ -101,7 +101,7 @@ class OpenSpielState(PlainState):
         self._look()
 
     def _look(self) -> None:
-        """After a change: who acts."""
+        """Update who acts, after a change."""
         self._player = player = self.inner.current_player()
         self._table = None
         if player >= 0:
@@ -132,11 +132,11 @@ class OpenSpielState(PlainState):
         return [] if self._player < 0 else sorted(self._legal())
 
     def actions(self) -> dict[str, int]:
-        """OpenSpiel's number of each legal move."""
+        """Map each legal move to OpenSpiel's number for it."""
         return {word: action for word, (action, _) in self._legal().items()}
 
     def strings(self) -> dict[str, str]:
-        """OpenSpiel's own string of each legal move."""
+        """Map each legal move to OpenSpiel's own string for it."""
         return {word: string for word, (_, string) in self._legal().items()}
 
     def make(self, move: str) -> None:
@@ -146,7 +146,7 @@ class OpenSpielState(PlainState):
         return self.text()
 
     def text(self) -> str:
-        """OpenSpiel's own text of the position, without colours."""
+        """Return OpenSpiel's own text of the position, without colours."""
         return text_of(self.inner)
 
     def copy(self) -> Self:
@@ -165,7 +165,7 @@ class OpenSpielState(PlainState):
         return _perft(self.inner, depth)
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
-        """Both policies are uniform here."""
+        """Play random games; both policies are uniform here."""
         chance, plies, wins = random.Random(seed), 0, [0, 0, 0]
         for _ in range(n):
             state = self.inner.clone()
@@ -178,12 +178,12 @@ class OpenSpielState(PlainState):
         self._look()
 
     def serialized(self) -> str:
-        """The game and the position as OpenSpiel writes them (pyspiel.deserialize_game_and_state reads it)."""
+        """Return game and position as text that pyspiel.deserialize_game_and_state reads."""
         text: str = pyspiel.serialize_game_and_state(self._loaded.game, self.inner)
         return text
 
     def _quickly(self, player: int, word: str) -> int | None:
-        """The legal action of that word, without the strings of all others; None: it is not found this way."""
+        """Find the legal action of a word without the strings of all others. None means: not found this way."""
         inner, words = self.inner, self._loaded.words
         legal = inner.legal_actions()
         if (kept := words.known.get((player, word))) is not None:
@@ -209,10 +209,10 @@ class OpenSpielState(PlainState):
         return self._table
 
     def _find(self, move: str) -> tuple[int, str]:
-        """The action that a move means, and its word. Raises IllegalMove.
+        """Return the action that a move means, and its word. Raises IllegalMove.
 
-        A word counts first, then OpenSpiel's own string in its own case, then either in any case of letters, then a
-        string up to its `#`, which begins a comment on the wire.
+        A word counts first, then OpenSpiel's own string, then either in any letter case, then a string up to its `#`,
+        which begins a comment on the wire.
         """
         player = self._player
         if player < 0:
@@ -258,7 +258,7 @@ class OpenSpielGame(Game):
 
     @property
     def rules(self) -> str:  # type: ignore[override]
-        """What OpenSpiel says of the game; it has no text of its rules."""
+        """Return what OpenSpiel says about the game; it has no text of the rules."""
         loaded = self._load({})
         state = OpenSpielState(loaded, loaded.game.new_initial_state())
         first = state.legal_moves()[:5]
@@ -294,7 +294,7 @@ class OpenSpielGame(Game):
 
 
 def extend(session: Session, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-    """The commands of an engine, and of them those that are different here."""
+    """Return the commands of an engine with those that differ here."""
 
     def need() -> OpenSpielState:
         state = session.need().state
@@ -305,7 +305,7 @@ def extend(session: Session, handlers: Mapping[str, Handler]) -> dict[str, Handl
         return f"{handlers['ggp-new'](arguments)} max_plies={need().max_plies}"
 
     def joined(handler: Handler) -> Handler:
-        """OpenSpiel's own strings have blanks."""
+        """Accept OpenSpiel's own strings, which have blanks."""
         return lambda words: handler([words[0], " ".join(words[1:])] if len(words) > 2 else words)
 
     def showboard(arguments: list[str]) -> str:
@@ -350,7 +350,7 @@ def _perft(state: Any, depth: int) -> int:
 
 
 def _run_out(state: Any, chance: random.Random) -> int:
-    """Random actions to the end; how many."""
+    """Play random actions to the end and return how many."""
     plies = 0
     while not state.is_terminal():
         actions = state.legal_actions()

@@ -42,7 +42,7 @@ def register() -> list[str]:
 
 
 def actions_of(game: Game, options: Options) -> list[str]:
-    """Every move that any position of the game may have, sorted: the number of an action is its place."""
+    """Return every move that any position of the game may have, sorted; an action's number is its index."""
     state = game.new(options)
     cells = [(cell["at"], cell["x"], cell["y"]) for cell in state.scene()["cells"]]
     words = {at for at, _, _ in cells} | {word for word in game.words if not word.endswith(":")}
@@ -56,7 +56,10 @@ class OurRules:
     """A game with its options, and its actions. A copy is the same one; pickled, it is its name and its options."""
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
-        """Raises OptionError for options that cannot be, and ValueError for those that OpenSpiel cannot have."""
+        """Load the game.
+
+        Raises OptionError for impossible options, and ValueError for those that OpenSpiel cannot have.
+        """
         self.game, self.parameters = Registry().load(name), dict(parameters)
         words = [f"{option}={_text(value)}" for option, value in parameters.items()]
         self.options = read_options(self.game, words)
@@ -123,7 +126,7 @@ class StateOfOurs(pyspiel.State):  # type: ignore[misc]
 
     @property
     def inner(self) -> State:
-        """As ggp.engines.game has it."""
+        """Return the position as a State of ggp.engines.game."""
         return self.position.inner
 
     def current_player(self) -> int:
@@ -194,7 +197,7 @@ def _type_of(game: Game) -> Any:
 
 
 def _value(name: str, game: Game) -> OptionValue:
-    """The default as OpenSpiel has parameters. The default board of go is the largest that can be had."""
+    """Return the default as a parameter of OpenSpiel; for go's board that is the largest possible one."""
     if (game.name, name) == ("go", "size"):
         return LARGEST_GO
     option = next(option for option in game.options if option.name == name)
@@ -202,8 +205,10 @@ def _value(name: str, game: Game) -> OptionValue:
 
 
 def _class_of(game: Game, kind: Any) -> type[GameOfOurs]:
-    """What OpenSpiel calls with the parameters. A class, because OpenSpiel lets go of it only after the interpreter has
-    ended: a function would be freed then, which ends the process badly."""
+    """Return the class that OpenSpiel calls with the parameters.
+
+    It must be a class: OpenSpiel releases it only after the interpreter has ended, which would crash for a function.
+    """
     defaults = {option.name: _value(option.name, game) for option in game.options}
 
     class Registered(GameOfOurs):
@@ -218,7 +223,7 @@ def _text(value: object) -> str:
 
 
 def _runs(cells: Mapping[tuple[float, float], str]) -> set[str]:
-    """Every straight row of neighbouring cells in either direction, as `D5+D6+D7`."""
+    """Return every straight row of neighbouring cells in both directions, as `D5+D6+D7`."""
     found = set()
     for x, y in cells:
         for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1)):

@@ -48,7 +48,7 @@ class ProbedOption(Option):
 
 
 def options_of(game: str, parameters: Mapping[str, Any]) -> tuple[Option, ...]:
-    """An option for each parameter that is a whole number, a multiple of one half or a yes or no. Text has none."""
+    """Return an option for each parameter that is an integer, a multiple of 0.5 or a boolean; text gets none."""
     found: list[Option] = []
     for name, default in sorted(parameters.items()):
         if isinstance(default, int):  # True and False are numbers, too
@@ -62,9 +62,9 @@ def options_of(game: str, parameters: Mapping[str, Any]) -> tuple[Option, ...]:
 
 
 def values_of(parameters: Mapping[str, Any], options: Mapping[str, OptionValue]) -> Values:
-    """Options -> the parameters that differ from their defaults.
+    """Return the parameters that differ from their defaults.
 
-    Only the others are named, because some parameters take the place of others when they are.
+    Only these are named, because some parameters replace others when they are.
     """
     values: Values = {}
     for name, value in options.items():
@@ -76,7 +76,7 @@ def values_of(parameters: Mapping[str, Any], options: Mapping[str, OptionValue])
 
 
 def check_values(game: str, values: Values) -> None:
-    """Raises OptionError for values that do not go together. They are tried out in a process of their own."""
+    """Raise OptionError for values that do not work together, which a child process tries out."""
     if values and (reason := _why_not(game, [values])[0]):
         said = " ".join(f"{name}={str(value).lower()}" for name, value in values.items())
         raise OptionError(f"{game} {said}: OpenSpiel cannot play it: {reason}")
@@ -96,7 +96,7 @@ def _possible(game: str, name: str, default: int) -> list[int]:
 
 
 def _ranges(values: Sequence[int]) -> str:
-    """1, 2, 3, 7 -> "1..3,7"."""
+    """Format numbers as ranges: 1, 2, 3, 7 becomes "1..3,7"."""
     parts: list[tuple[int, int]] = []
     for value in values:
         if parts and value == parts[-1][1] + 1:
@@ -107,8 +107,10 @@ def _ranges(values: Sequence[int]) -> str:
 
 
 def _why_not(game: str, many: Sequence[Values]) -> list[str]:
-    """For each set of values "", or why it cannot be. A child that ends before its time is followed by another; what
-    comes after values that take too long is not tried."""
+    """Return for each set of values why it is impossible, "" if it is possible.
+
+    A child that dies early is followed by another. After values that take too long, the rest is not tried.
+    """
     reasons: list[str] = []
     while len(reasons) < len(many):
         said, ended = _ask_child(game, many[len(reasons) :])
@@ -119,7 +121,7 @@ def _why_not(game: str, many: Sequence[Values]) -> list[str]:
 
 
 def _ask_child(game: str, many: Sequence[Values]) -> tuple[list[str], str]:
-    """What a child says of the values until it ends, a line each; and how it ended."""
+    """Try the values in a child process. Return its lines, one for each set until it ended, and how it ended."""
     ours, theirs = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
@@ -140,7 +142,7 @@ def _ask_child(game: str, many: Sequence[Values]) -> tuple[list[str], str]:
 
 
 def _be_bounded() -> None:
-    """In the child: no output, no core file, bounded memory; the signal of a timer ends it, also where it waits."""
+    """Bound the child: no output, no core file, limited memory, and a timer whose signal ends it."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -153,7 +155,7 @@ def _be_bounded() -> None:
 
 
 def _try_out(game: str, values: Values) -> str:
-    """Why the game with these values cannot be played, "" if some random plies can. In a child."""
+    """Return why the game with these values cannot be played, "" if some random plies work. Runs in a child."""
     try:
         loaded = pyspiel.load_game(game, values)
         if loaded.num_players() != 2:

@@ -25,7 +25,7 @@ Grid = list[str]  # a row a string, a sign a cell
 
 
 def text_of(state: Any) -> str:
-    """OpenSpiel's own text of a position, without colours."""
+    """Return OpenSpiel's own text of a position, without colours."""
     return _ESCAPES.sub("", str(state))
 
 
@@ -33,7 +33,7 @@ class Drawing:
     """How positions of one game are drawn."""
 
     def __init__(self, game: Any, first: int) -> None:
-        """first: the player who is Black."""
+        """Learn how positions of the game are drawn. `first` is the player who is Black."""
         self._game, self._first = game, first
         shape = game.observation_tensor_shape() if game.get_type().provides_observation_tensor else []
         self._shape = (int(shape[1]), int(shape[2])) if len(shape) == 3 else None
@@ -44,7 +44,7 @@ class Drawing:
             self._watch()
 
     def grid(self, state: Any) -> Grid | None:
-        """The signs of a position, if its text is a grid."""
+        """Return the signs of a position, or None if its text is not a grid."""
         text = text_of(state)
         return _fen_grid(text, self._shape) or _text_grid(text, self._shape)
 
@@ -89,7 +89,7 @@ class Drawing:
         return {"board": {"kind": "square"}, "cells": [], "pieces": [], "tokens": tokens, "last": []}
 
     def _owner(self, sign: str) -> str:
-        """`black`, `white` or "": whose the sign is. Capitals and small letters that were not seen go with the rest."""
+        """Return the colour that a sign belongs to, or "". Unseen letters belong to the colour of their case."""
         if sign in self._owners:
             return self._owners[sign]
         if sign.isalpha():
@@ -172,7 +172,7 @@ def _empty_sign(grid: Sequence[str]) -> str:
 
 
 def _fen_grid(text: str, shape: tuple[int, int] | None) -> Grid | None:
-    """Rows between slashes in which a number is so many empty cells, and `+` belongs to the sign after it."""
+    """Parse FEN: rows between slashes, in which a number means empty cells, and `+` belongs to the next sign."""
     if shape is None or "/" not in (board := text.split(" ")[0].partition("[")[0]):
         return None
     grid = []
@@ -201,7 +201,7 @@ def _text_grid(text: str, shape: tuple[int, int] | None) -> Grid | None:
 
 
 def _rows_of(lines: Sequence[str], height: int, width: int) -> Grid | None:
-    """So many lines one after the other with so many signs each, without the names of rows."""
+    """Return `height` consecutive lines with `width` signs each, without the names of rows, or None."""
     spaced = re.compile(rf"^\D*\d+\s+((?:\S\s){{{width - 1}}}\S)(?:\s.*)?$")
     run: Grid = []
     for line in lines:

@@ -40,7 +40,7 @@ class MoveWords:
         self._learn(game)
 
     def word(self, player: int, string: str) -> str:
-        """The word for a string, apart from those that collide."""
+        """Return the word for a string, which may still collide with another."""
         key = player, string
         word = self._words.get(key)
         if word is None:
@@ -50,7 +50,7 @@ class MoveWords:
         return word
 
     def table(self, state: Any) -> dict[str, tuple[int, str]]:
-        """The word of every legal action -> the action and its string."""
+        """Map the word of every legal action to the action and its string."""
         player = state.current_player()
         actions = state.legal_actions()
         strings = [state.action_to_string(player, action) for action in actions]
@@ -72,7 +72,7 @@ class MoveWords:
             kept[1].append(action)
 
     def _told_apart(self, words: list[str]) -> list[str]:
-        """Words that are distinct without regard to case: all capitals marked, then numbers."""
+        """Make words distinct without regard to case: mark all capitals, then add numbers."""
         self.collides = True
         folded = Counter(word.lower() for word in words)
         marked = [re.sub(r"\^?([A-Z])", r"^\1", word) if folded[word.lower()] > 1 else word for word in words]
@@ -118,7 +118,7 @@ class MoveWords:
 
 
 def string_of(word: str) -> str:
-    """The OpenSpiel string of a word, apart from those that collide."""
+    """Return the OpenSpiel string of a word that does not collide."""
 
     def plain(match: re.Match[str]) -> str:
         return bytes.fromhex(match[1]).decode("latin-1") if match[1] else " " if match[0] == "_" else ""

@@ -120,7 +120,7 @@ class Go(Game):
         return GoState(core, komi)
 
     def komi(self, number: float) -> OptionValue:
-        """PROTOCOL §2.7: go keeps any number."""
+        """Keep any number (PROTOCOL §2.7)."""
         return number + 0.0  # there is no -0: equal positions have equal hashes
 
 

@@ -109,7 +109,7 @@ class LaidoState(CoreState[_core.Laido]):
         return self.core.standing()
 
     def groups(self) -> list[list[str]]:
-        """Connected stones of one colour, by column, then row; in the order of their first cells on the drawing."""
+        """Return connected stones of one colour, by column, then row, in the order of their first cells."""
         stones = {_place(cell): stone["colour"] for cell, stone in pieces_by_cell(self.scene()).items()}
         groups = []
         while stones:
@@ -145,12 +145,12 @@ class Laido(Game):
         return LaidoState(_core.Laido(int(options["size"]), options["pie"] == "on", rule))
 
     def boardsize(self, width: int) -> Options | None:
-        """PROTOCOL §3: the width of the view, 2s−1."""
+        """Take the width of the view, 2s−1 (PROTOCOL §3)."""
         return super().boardsize((width + 1) // 2) if width % 2 else None
 
 
 def _place(cell: str) -> tuple[int, int]:
-    """A point's column, counted from 0, and its row."""
+    """Return a point's column, counted from 0, and its row."""
     return COLUMNS.index(cell[0]), int(cell[1:])
 
 

@@ -108,7 +108,7 @@ class StigmergyState(CoreState[_core.Stigmergy]):
         return scene
 
     def tokens(self) -> list[dict[str, object]]:
-        """What lies beside the board: komi, and the button if it is used."""
+        """Return komi, and the button if it is used."""
         komi, owner = self.core.komi(), self.core.button()
         if komi is None:
             return [token("komi", "white", "Komi: no bid yet")]
@@ -135,11 +135,11 @@ class Stigmergy(Game):
             raise OptionError(str(error)) from None
 
     def boardsize(self, width: int) -> Options | None:
-        """PROTOCOL §3: the width of the view, 2s-1."""
+        """Take the width of the view, 2s-1 (PROTOCOL §3)."""
         return super().boardsize((width + 1) // 2) if width % 2 else None
 
     def komi(self, number: float) -> OptionValue:
-        """PROTOCOL §2.7: the integer part, toward zero."""
+        """Round toward zero (PROTOCOL §2.7)."""
         return int(number)
 
 

@@ -103,7 +103,7 @@ class TaigoState(CoreState[_core.Taigo]):
         return scene
 
     def groups(self) -> list[list[str]]:
-        """What was put down as one thing: tiles by their two cells, cones alone."""
+        """Return what was put down as one thing: tiles by their two cells, cones alone."""
         tiles = dict(self.core.tiles())
         second = set(tiles.values())
         cells = [entry.split("=")[0] for entry in self.core.board().split()]
@@ -128,16 +128,16 @@ class Taigo(Game):
         return TaigoState(_core.Taigo(int(options["dark_cones"]), int(options["light_cones"]), int(options["tiles"])))
 
     def boardsize(self, width: int) -> Options | None:
-        """PROTOCOL §3: the window of GoGui's views, which replaces no option."""
+        """Accept the window of GoGui's views, which replaces no option (PROTOCOL §3)."""
         return {} if width == VIEW else None
 
     def clicks(self, move: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """PROTOCOL §3: the dark cell, the light cell, then each hole: once for a dark cone, twice for a light one."""
+        """Return the dark cell, the light cell, then each hole: once for a dark cone, twice for a light one."""
         tile, *cones = move.split("+")
         return tuple(tile.split("/")), tuple(hole for cone in cones for hole in [cone[2:]] * (1 + (cone[0] == "l")))
 
     def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
-        """Dark cell, light cell, holes by how often they were entered."""
+        """Return the dark cell, the light cell, and the holes by how often they were entered."""
         tile = dict(zip(cells, ("black", "white"), strict=False))
         holes = cells[2:]
         return tile | {hole: "black" if holes.count(hole) == 1 else "white" for hole in holes}

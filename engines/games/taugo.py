@@ -153,7 +153,7 @@ class Taugo(Game):
             raise OptionError(str(error)) from None
 
     def clicks(self, move: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The filled points in their order."""
+        """Return the filled points in their order."""
         return tuple(move.split("+")), ()
 
     def effect(self, move: str) -> frozenset[str]:

@@ -120,7 +120,7 @@ class Yugo(Game):
         return YugoState(core, komi)
 
     def komi(self, number: float) -> OptionValue:
-        """PROTOCOL §2.7: the integer part, toward zero."""
+        """Round toward zero (PROTOCOL §2.7)."""
         return int(number)
 
 

@@ -101,7 +101,7 @@ _decoder = msgspec.json.Decoder(Scene)
 
 
 def read_scene(text: str | bytes) -> Scene:
-    """The JSON of a scene -> the scene. Raises DrawingError."""
+    """Parse the JSON of a scene. Raises DrawingError."""
     if len(text) > MAX_SCENE:
         raise DrawingError(f"the scene is {len(text)} long; at most {MAX_SCENE} is drawn")
     try:
@@ -111,7 +111,7 @@ def read_scene(text: str | bytes) -> Scene:
 
 
 def as_scene(fields: dict[str, Any]) -> Scene:
-    """A scene as plain values -> the scene. Raises DrawingError."""
+    """Convert a scene from plain values. Raises DrawingError."""
     try:
         return _checked(msgspec.convert(fields, Scene))
     except msgspec.MsgspecError as error:
@@ -134,7 +134,7 @@ def replace_unprintable_lines(text: str) -> str:
 
 
 def sentence(scene: Scene) -> str:
-    """Whose turn it is, or how it ended; empty if the scene does not say."""
+    """Return whose turn it is, or how the game ended; "" if the scene does not say."""
     if scene.phase == "over":
         return f"Game over: {replace_unprintable(scene.result)}"
     what = {"play": "to move", "agree": "to name the dead stones", "bid": "to bid", "choose": "to choose a side"}
@@ -144,7 +144,7 @@ def sentence(scene: Scene) -> str:
 
 
 def _checked(scene: Scene) -> Scene:
-    """Every name in it is a cell's, and no cell or piece is there twice."""
+    """Raise DrawingError unless every name is that of a cell, and no cell or piece occurs twice."""
     names = {cell.at for cell in scene.cells}
     if len(names) < len(scene.cells):
         raise DrawingError("no scene: two cells have the same name")

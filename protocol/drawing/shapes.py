@@ -36,35 +36,35 @@ CROWN = ((-0.26, 0.17), (-0.27, -0.15), (-0.13, 0.0), (0.0, -0.22), (0.13, 0.0),
 
 
 def element(name: str, content: str | None = None, /, **attributes: str | float) -> str:
-    """One element; `content` is markup. In names of attributes `_` is written as `-`; a trailing one is dropped."""
+    """Return one element. `content` is markup; in attribute names `_` becomes `-`, and a trailing one is dropped."""
     pairs = (f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     start = f"<{name}{''.join(pairs)}"
     return f"{start}/>" if content is None else f"{start}>{content}</{name}>"
 
 
 def written(text: str) -> str:
-    """Text as markup."""
+    """Return text as markup."""
     return escape(replace_unprintable(text), quote=True)
 
 
 def number(value: float) -> str:
-    """A length in distances as it is written: never -0, a hundredth of a unit at the finest."""
+    """Format a length, given in distances: never -0, and to a hundredth of a unit."""
     return f"{round(value * SCALE, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
 
 
 def polygon(points: Iterable[Point], **attributes: str | float) -> str:
-    """A closed line through these points."""
+    """Return a closed line through these points."""
     return element("polygon", points=" ".join(f"{number(x)},{number(y)}" for x, y in points), **attributes)
 
 
 def moved(x: float, y: float) -> str:
-    """The value of `transform` that takes a shape from 0 to (x, y)."""
+    """Return the value of `transform` that moves a shape from 0 to (x, y)."""
     return f"translate({number(x)} {number(y)})"
 
 
 @lru_cache(maxsize=256)
 def piece_shape(piece: tuple[str, str, str], radius: float) -> str:
-    """The piece at 0: (colour, kind, glyph), without its mark; a stone has this radius."""
+    """Return the piece (colour, kind, glyph) at 0, without its mark; a stone has this radius."""
     colour, kind, glyph = piece
     look: dict[str, str | float] = {"fill": FILL[colour], "stroke": EDGE[colour], "stroke_width": 0.04}
     if kind == "cone":
@@ -79,7 +79,7 @@ def piece_shape(piece: tuple[str, str, str], radius: float) -> str:
 
 @lru_cache(maxsize=256)
 def half_of_body(colour: str, to_x: float, to_y: float) -> str:
-    """Half of a body that reaches from 0 to (to_x, to_y): round here, cut straight in the middle."""
+    """Return half of a body that reaches from 0 to (to_x, to_y): round here, cut straight in the middle."""
     length = hypot(to_x, to_y) or 1.0
     x, y = -to_y / length * HALF, to_x / length * HALF  # to the side
     corners = [(to_x / 2 + x, to_y / 2 + y), (x, y), (-x, -y), (to_x / 2 - x, to_y / 2 - y)]
@@ -90,19 +90,19 @@ def half_of_body(colour: str, to_x: float, to_y: float) -> str:
 
 @lru_cache(maxsize=64)
 def last_mark(colour: str, kind: str, radius: float) -> str:
-    """The mark of the last ply: a ring of this radius in a piece."""
+    """Return the mark of the last ply, a ring of this radius in a piece."""
     radius = 0.1 if kind == "cone" else radius
     return element("circle", r=radius, fill="none", stroke=ON[colour], stroke_width=0.055)
 
 
 def empty_mark(x: float, y: float) -> str:
-    """The mark of the last ply on a cell that it left empty."""
+    """Return the mark of the last ply on a cell that it left empty."""
     look = {"fill": "none", "stroke": INK, "stroke_dasharray": "3 1.5"}
     return element("rect", x=x - 0.12, y=y - 0.12, width=0.24, height=0.24, stroke_width=0.04, **look)
 
 
 def outlines(places: Iterable[Point], kind: str, fill: str) -> str:
-    """Cells at these places, hexagons or squares, as one path."""
+    """Return the outlines of cells, hexagons or squares, as one path."""
     corners = HEXAGON if kind == "hex" else SQUARE
     steps = "".join(f"l{number(bx - ax)} {number(by - ay)}" for (ax, ay), (bx, by) in pairwise(corners))
     (x0, y0), *_ = corners
@@ -111,7 +111,7 @@ def outlines(places: Iterable[Point], kind: str, fill: str) -> str:
 
 
 def hatching(places: Iterable[Point], kind: str) -> str:
-    """The strokes in the cells that black controls, as one path."""
+    """Return the strokes in the cells that black controls, as one path."""
     corners = HEXAGON if kind == "hex" else SQUARE
     chords = [chord for step in range(-4, 5) if (chord := _chord(corners, step * 0.15))]
     strokes = "".join(
@@ -123,7 +123,7 @@ def hatching(places: Iterable[Point], kind: str) -> str:
 
 
 def dotting(places: Iterable[Point], kind: str) -> str:
-    """The dots in the cells that white controls, as one path: in the middle, and where a stone does not hide them."""
+    """Return the dots in the cells that white controls, as one path, where a stone does not hide all of them."""
     spots = [(0.0, 0.0), *((0.82 * x, 0.82 * y) for x, y in (HEXAGON if kind == "hex" else SQUARE))]
     steps = "".join(f"m{number(bx - ax)} {number(by - ay)}h0" for (ax, ay), (bx, by) in pairwise(spots))
     path = "".join(f"M{number(x)} {number(y)}h0{steps}" for x, y in places)
@@ -131,7 +131,7 @@ def dotting(places: Iterable[Point], kind: str) -> str:
 
 
 def _chord(corners: Iterable[Point], offset: float) -> tuple[Point, Point] | None:
-    """Where the line x + y = offset * sqrt 2 crosses a convex outline round 0."""
+    """Return where the line x + y = offset * sqrt 2 crosses a convex outline round 0, or None."""
     level = offset * 2**0.5
     crossings = []
     outline = list(corners)
@@ -143,7 +143,7 @@ def _chord(corners: Iterable[Point], offset: float) -> tuple[Point, Point] | Non
 
 
 def text(content: str, x: float, y: float, size: float, anchor: str = "middle", **attributes: str | float) -> str:
-    """Text whose middle is at the height y, in a generic font."""
+    """Return text whose middle is at the height y, in a generic font."""
     look: dict[str, str | float] = {"fill": INK, "text_anchor": anchor, **attributes}
     return element("text", written(content), x=x, y=y + size * 0.35, font_size=size, **look)
 

@@ -21,7 +21,7 @@ FRAME = 0.3  # of paper round all
 
 
 def draw(scene: Scene, title: str = "") -> str:
-    """The picture, one element a line, with a final newline. `title` is what stands over it for a screen reader."""
+    """Return the picture, one element a line, with a final newline. Screen readers read `title`."""
     named = not scene.labels
     left, top, right, bottom = _box(scene)
     widest = MAX_NAMED_WIDTH if named else MAX_WIDTH
@@ -62,7 +62,7 @@ def draw(scene: Scene, title: str = "") -> str:
 
 
 def description(scene: Scene) -> str:
-    """What the picture shows, in words: the pieces by kind, the last ply, what lies beside the board."""
+    """Describe the picture in words: the pieces by kind, the last ply, what lies beside the board."""
     kinds: dict[str, list[str]] = {}
     for piece in scene.pieces:
         kinds.setdefault(f"{piece.colour} {piece.kind}", []).append(piece.at)
@@ -76,7 +76,7 @@ def description(scene: Scene) -> str:
 
 
 def _box(scene: Scene) -> tuple[float, float, float, float]:
-    """left, top, right, bottom of all that is drawn but for the caption."""
+    """Return left, top, right and bottom of the drawing without the caption."""
     margin = {"square": 0.75, "hex": 0.6, "points": 0.75}[scene.board.kind]
     xs, ys = [0.0], [0.0]
     if scene.cells:
@@ -90,7 +90,7 @@ def _box(scene: Scene) -> tuple[float, float, float, float]:
 
 
 def _ground(scene: Scene) -> Iterator[str]:
-    """The board without pieces, and who controls its cells."""
+    """Draw the board without pieces, and who controls its cells."""
     kind, places = scene.board.kind, {cell.at: (cell.x, cell.y) for cell in scene.cells}
     if kind == "square" and scene.cells:
         yield _board_rectangle(scene.cells)
@@ -121,7 +121,7 @@ def _path(lines: Iterable[tuple[float, float, float, float]]) -> str:
 
 
 def _pieces(scene: Scene) -> Iterator[str]:
-    """One group for each piece: its shape, and its mark if the last ply put it there."""
+    """Draw one group for each piece: its shape, and its mark if the last ply put it there."""
     places, last = {cell.at: (cell.x, cell.y) for cell in scene.cells}, set(scene.last)
     pieces = {piece.at: piece for piece in scene.pieces}
     partner = {at: other for one, two in scene.joins for at, other in ((one, two), (two, one)) if at in pieces}
@@ -139,7 +139,7 @@ def _pieces(scene: Scene) -> Iterator[str]:
 
 
 def _strokes(scene: Scene) -> str:
-    """From the labels of columns that slant to where the columns begin."""
+    """Draw strokes from the labels of slanting columns to where the columns begin."""
     reach = 0.5 if scene.board.kind == "hex" else 0.0
     lines = []
     for label in scene.labels:
@@ -150,7 +150,7 @@ def _strokes(scene: Scene) -> str:
 
 
 def _names(scene: Scene) -> Iterator[str]:
-    """The name of every cell in it, below a piece that has no room for it."""
+    """Write the name of every cell into it, below a piece that leaves no room."""
     pieces = {piece.at: piece for piece in scene.pieces}
     for cell in scene.cells:
         piece = pieces.get(cell.at)
@@ -162,13 +162,13 @@ def _names(scene: Scene) -> Iterator[str]:
 
 
 def _caption_lines(scene: Scene, letters: int) -> list[str]:
-    """The side to act and the tokens beside the board, in lines of at most this many letters."""
+    """Return the side to act and the tokens beside the board, in lines of at most so many letters."""
     lines = [sentence(scene), *(replace_unprintable(token.text) for token in scene.tokens), "; ".join(_signs(scene))]
     return [part for line in lines for part in wrap(line, letters)]
 
 
 def _signs(scene: Scene) -> Iterator[str]:
-    """What the signs of this picture mean."""
+    """Explain the signs that this picture has."""
     kinds, sides = {piece.kind for piece in scene.pieces}, {entry.colour for entry in scene.control}
     for sign, meaning, there in (
         ("crowned", "king", "king" in kinds),

@@ -28,7 +28,7 @@ _ROUNDED = 0.01  # distances by which the place of a lattice cell may be off
 
 
 def draw(scene: Scene, width: int = WIDTH) -> str:
-    """The board, no line longer than `width`; the cells of the last ply in parentheses."""
+    """Return the board, with no line longer than `width`; the cells of the last ply are in parentheses."""
     if not scene.cells:
         return ""
     left, right = min(cell.x for cell in scene.cells), max(cell.x for cell in scene.cells)
@@ -55,7 +55,7 @@ def draw(scene: Scene, width: int = WIDTH) -> str:
 
 
 def describe(scene: Scene, width: int = WIDTH) -> list[str]:
-    """What the signs mean, what lies beside the board and whose turn it is; no line longer than `width`."""
+    """Explain the signs, and tell what lies beside the board and whose turn it is, in lines of at most `width`."""
     held, stands = controlled(scene), dict[str, str]()
     for piece in scene.pieces:
         owner = held.get(piece.at, piece.colour)
@@ -75,7 +75,7 @@ def describe(scene: Scene, width: int = WIDTH) -> list[str]:
 
 
 def sign(piece: Piece, held: dict[str, str]) -> str:
-    """One column; in lower case on a cell that the other side controls."""
+    """Return the piece's one character, in lower case on a cell that the other side controls."""
     glyph = piece.glyph
     if not glyph.strip() or not glyph.isprintable() or combining(glyph) or east_asian_width(glyph) in "WF":
         glyph = GLYPHS.get((piece.colour, piece.kind), "X" if piece.colour == "black" else "O")
@@ -83,12 +83,12 @@ def sign(piece: Piece, held: dict[str, str]) -> str:
 
 
 def controlled(scene: Scene) -> dict[str, str]:
-    """Which side controls a cell."""
+    """Map controlled cells to the side that controls them."""
     return {entry.at: entry.colour for entry in scene.control}
 
 
 def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str]:
-    """The lines of these cells with these labels."""
+    """Return the lines of these cells with these labels."""
     heights = {cell.y for cell in cells} | {label.y for label in labels}
     rows: dict[float, dict[int, str]] = {y: {} for y in sorted(heights)}
     pieces, held, last = {piece.at: piece for piece in scene.pieces}, controlled(scene), set(scene.last)
@@ -173,7 +173,7 @@ def _axes(scene: Scene, lattice: dict[str, tuple[int, int]], cells: list[Cell]) 
 
 
 def _row_ends(cells: Iterable[Cell]) -> list[Label]:
-    """The names of the first and the last cell of each row, as labels beside them."""
+    """Return labels with the names of the first and the last cell beside each row."""
     rows: dict[float, list[Cell]] = {}
     for cell in cells:
         rows.setdefault(cell.y, []).append(cell)

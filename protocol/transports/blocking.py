@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The coroutine's result. Its channels must block inside (pipe, zmq, memory); raises what it raises."""
+    """Run a coroutine and return its result. Its channels must block inside (pipe, zmq, memory)."""
     try:
         coroutine.send(None)
     except StopIteration as stop:

@@ -14,7 +14,7 @@ _RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
 
 
 def duplicate(descriptor: int) -> socket.socket | None:
-    """A duplicate descriptor of the connection; None: it is not or no longer a socket."""
+    """Return a duplicate descriptor of the connection, or None if it is not a socket, or not any more."""
     try:
         number = os.dup(descriptor)
     except OSError:
@@ -27,7 +27,7 @@ def duplicate(descriptor: int) -> socket.socket | None:
 
 
 def address_of(descriptor: int) -> str:
-    """Where a connection comes from; "" if it is gone, or of this machine's inside."""
+    """Return where a connection comes from, "" if it is gone or a Unix socket."""
     theirs = duplicate(descriptor)
     if theirs is None:
         return ""
@@ -52,7 +52,7 @@ def cut(descriptor: int) -> None:
 
 
 def waiting(descriptor: int) -> int:
-    """Bytes of a connection that came and were not read from the system yet; 0 if it is gone."""
+    """Return how many bytes arrived and were not read from the system yet; 0 if the connection is gone."""
     count = array("i", [0])
     try:
         ioctl(descriptor, FIONREAD, count)
@@ -62,14 +62,14 @@ def waiting(descriptor: int) -> int:
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
+    """Return the resident memory of this process in bytes."""
     with resident_again() as size:
         return size()
 
 
 @contextlib.contextmanager
 def resident_again() -> Iterator[Callable[[], int]]:
-    """`resident` for many calls, in a fifth of the time."""
+    """Return a function that does the same as `resident` in a fifth of the time."""
     descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield lambda: int(os.pread(descriptor, 100, 0).split(b" ", 2)[1]) * _PAGE

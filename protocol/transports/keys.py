@@ -38,7 +38,7 @@ class KeyPair:
 
 
 def new_pair() -> KeyPair:
-    """A new pair. No public key begins with `-`, which a command would take for an option."""
+    """Return a new pair. No public key begins with `-`, which a command would take for an option."""
     while True:
         public, secret = zmq.curve_keypair()
         if not public.startswith(b"-"):
@@ -46,7 +46,7 @@ def new_pair() -> KeyPair:
 
 
 def write_pair(path: Path, pair: KeyPair) -> None:
-    """A new file that only its owner may read. Raises KeyFileError if there is one, or none can be made."""
+    """Create a file that only its owner may read. Raises KeyFileError if it exists or cannot be created."""
     text = f'{_HEAD}public = "{pair.public}"\nsecret = "{pair.secret}"\n'
     try:
         create_file(path, text.encode(), 0o600)
@@ -59,7 +59,7 @@ def write_pair(path: Path, pair: KeyPair) -> None:
 
 
 def read_pair(path: Path) -> KeyPair:
-    """The pair in a file. Raises KeyFileError, also if others than the owner may read the file."""
+    """Read the pair in a file. Raises KeyFileError, even if only others than the owner may read the file."""
     table = _read_table(path, private=True)
     public, secret = table.get("public"), table.get("secret")
     if secret is None and isinstance(public, str) and is_key(public):
@@ -77,7 +77,7 @@ def read_pair(path: Path) -> KeyPair:
 
 
 def read_public(text: str) -> str:
-    """A public key, given as its 40 characters or by a file that holds it or a pair. Raises KeyFileError."""
+    """Return a public key, given as 40 characters or as a file with it or with a pair. Raises KeyFileError."""
     if is_key(text):
         return text
     try:
@@ -103,7 +103,7 @@ def is_key(text: str) -> bool:
 
 
 def _read_table(path: Path, *, private: bool) -> dict[str, object]:
-    """What the file says; a file of 40 characters is its public key. FileNotFoundError only if not `private`."""
+    """Read the file; 40 characters are a public key. Raises FileNotFoundError only if not `private`."""
     try:
         with open_input(path) as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)

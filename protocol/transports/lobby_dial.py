@@ -82,7 +82,7 @@ class LobbyLink:
     inside: bool = False
 
     def __post_init__(self) -> None:
-        """Raises AddressError."""
+        """Check addresses and keys. Raises AddressError."""
         if self.inside:
             return
         for url in self.urls:
@@ -101,7 +101,7 @@ class LobbyLink:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The addresses, each once."""
+        """Return the addresses, each once."""
         return (self.url,) if self.inside else tuple(dict.fromkeys(self.url.split(",")))
 
 
@@ -156,8 +156,10 @@ class Dial:
         self._next = math.inf
 
     def leave(self, reason: str) -> None:
-        """Finish the game under way and take no other. `poll` or `receive` raises LeftLobby when the lobby
-        has said goodbye, or there is nothing to wait for."""
+        """Finish the current game and take no other.
+
+        `poll` or `receive` raises LeftLobby once the lobby has said goodbye, or there is nothing to wait for.
+        """
         if self._leaving is None:
             self._leaving = Bye(printable(f"{LEAVING}: {reason}"))
             self._lost = time.monotonic()
@@ -188,7 +190,7 @@ class Dial:
         return descriptors
 
     def receive(self) -> Message | None:
-        """The next message, None if there is none now. A lobby that breaks the protocol is left, and dialled again.
+        """Return the next message, None if there is none. A lobby that breaks the protocol is left, and dialled again.
 
         Raises Replaced, LeftLobby, AccessRefused.
         """
@@ -211,7 +213,7 @@ class Dial:
         return message
 
     def send(self, message: Message) -> None:
-        """A line of stderr that cannot leave now is dropped; a lobby that takes no answer for this long is left."""
+        """Send a message. A line of stderr that cannot leave now is dropped; a lobby that takes no answer is left."""
         if self.up:
             assert self._socket is not None
             try:
@@ -229,7 +231,7 @@ class Dial:
 
     @property
     def url(self) -> str:
-        """The address that is dialled, or was last."""
+        """Return the address that is dialled, or was last."""
         return self._urls[self._at]
 
     def _says(self, hello: Hello | None) -> Hello | None:
@@ -294,12 +296,12 @@ class Dial:
         raise AccessRefused(f"{self.url}: {reason}")
 
     def _last_words(self) -> None:
-        """A lobby says why before it cuts the connection; it was read and not yet processed."""
+        """Process what was read and not yet taken: a lobby says why before it cuts the connection."""
         while self.up and self.receive() is not None:
             pass
 
     def _dismissed(self, reason: str) -> None:
-        """The lobby said goodbye."""
+        """Handle a goodbye of the lobby."""
         kind, _, why = reason.partition(":")
         if kind == REFUSED:
             self._refuse(f"the lobby refuses this: {why.strip()}")
@@ -324,9 +326,9 @@ class Dial:
         return True
 
     def _fail(self, reason: str, onward: bool = False) -> None:
-        """This connection is none (any more): wait, longer after each round of all addresses, and then try again.
+        """Drop a connection that failed or was lost, and retry after a wait.
 
-        `onward`: at the next address, as after a connection that was not made.
+        The wait grows with each round of all addresses. Continue at the next one if `onward`, or without a connection.
         """
         if self._socket is None:
             return

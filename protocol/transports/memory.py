@@ -23,7 +23,7 @@ class Memory:
 
     @classmethod
     def of(cls, responder: Responder) -> "Memory":
-        """A Transport to a Responder in this process."""
+        """Return a Transport to a Responder in this process."""
 
         def answer(data: bytes) -> list[bytes]:
             responder.receive(data)
@@ -50,11 +50,11 @@ class Memory:
         return self._time
 
     def close_stdin(self) -> None:
-        """The peer's input ends: `answer` is given b""."""
+        """End the peer's input: `answer` gets b""."""
         if b"" not in self._chunks:
             self._chunks.extend(self.answer(b""))
 
     def close(self) -> None:
-        """The stream has ended, and nothing more is written."""
+        """End the stream; nothing more is written."""
         self.closed = True
         self._chunks = deque([b""])

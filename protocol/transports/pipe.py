@@ -63,11 +63,14 @@ class Pipe:
 
     @property
     def descriptors(self) -> tuple[int, int, int | None]:
-        """stdin, stdout, stderr, non-blocking, for a loop that waits for more than this child; still owned here."""
+        """Return stdin, stdout and stderr, non-blocking, for a loop that waits for several children.
+
+        The pipe still owns them.
+        """
         return self._stdin, self._stdout, self._stderr
 
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> "Exchanged | None":
-        """See channel.Exchanged."""
+        """Exchange commands and answers natively; see channel.Exchanged."""
         if self._pending or self._broken or self._watched_writes:
             return None
         stderr = -1 if self._stderr is None else self._stderr
@@ -97,7 +100,7 @@ class Pipe:
         return found
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """See Transport.write; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
+        """Write as Transport.write does; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
         if self._broken:
             return
         try:
@@ -143,7 +146,7 @@ class Pipe:
         return sent
 
     async def read(self, deadline: float) -> bytes:
-        """See Transport.read; after close() the stream has ended."""
+        """Read as Transport.read does; after close() the stream has ended."""
         if self._pending:
             data = bytes(self._pending)
             self._pending.clear()
@@ -187,7 +190,7 @@ class Pipe:
             self._stdin, self._broken = -1, True
 
     def _drain_stderr(self) -> int:
-        """One read of stderr into the tail; how many bytes came. b"" is the end, for `on_stderr` too."""
+        """Read stderr once into the tail and return how many bytes came. `on_stderr` gets b"" at the end, too."""
         assert self._stderr is not None
         try:
             data = os.read(self._stderr, CHUNK)
@@ -205,7 +208,7 @@ class Pipe:
         return len(data)
 
     def _write_rest(self, data: bytes, deadline: float) -> None:
-        """The child is slow to read: write as it takes, and keep reading what it says."""
+        """Write what a slow child takes, and keep reading its output."""
         self._poll.register(self._stdin, select.POLLOUT)
         try:
             while data and not self._broken:
@@ -265,7 +268,7 @@ def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None
 
 
 def report_on_stderr(error: Exception) -> None:
-    """A Responder's `report` for programs on stdio: diagnostics go to stderr, if there is one and it has a reader."""
+    """Print the traceback of a handler on stderr, if there is one and it has a reader."""
     import traceback  # not needed while all is well, and an engine is to start quickly
 
     if sys.stderr is not None:  # without it the traceback would be printed on stdout

@@ -42,7 +42,7 @@ class Recording:
     """
 
     def __init__(self, path: Path, command: Sequence[str], warn: Callable[[str], None], most: int = 0) -> None:
-        """`most`: bytes, from which on the file becomes `PATH.1`, in place of an earlier one; 0: there is no limit."""
+        """Begin a session. From `most` bytes on the file becomes `PATH.1`, in place of an earlier one; 0: no limit."""
         self.path = path
         self._command, self._warn, self._most = list(command), warn, most
         self._file, self._size = -1, 0
@@ -53,7 +53,7 @@ class Recording:
         self._begin()
 
     def chunk(self, mark: str, seconds: float, data: bytes) -> None:
-        """What passed: `>` to the program, `<` from it, `!` its stderr; `seconds` of the monotonic clock."""
+        """Record bytes: `>` to the program, `<` from it, `!` its stderr; `seconds` of the monotonic clock."""
         if self._file < 0:
             return
         if self._most and self._size >= self._most:

@@ -66,7 +66,7 @@ class Stopping:
         os.close(self._wake)
 
     def check(self) -> None:
-        """What `descriptor` holds is read: it was another signal's if this raises nothing."""
+        """Raise Stopped if a signal asked for it, and empty `descriptor`, which other signals make readable too."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 4096)
         if self._signals > self._spared:
@@ -74,8 +74,12 @@ class Stopping:
 
     @contextlib.contextmanager
     def raising(self, again: bool = False, first: bool = False) -> Iterator[None]:
-        """Within this, a signal raises Stopped there and then; `again`: only one more than there has been; `first`:
-        also the first one, or one that has been, whatever the notice says."""
+        """Let a signal raise Stopped at once in here.
+
+        Args:
+            again: Only a further signal raises.
+            first: Even the first signal, or one that has come, raises, whatever the notice says.
+        """
         spared = self._spared
         try:
             self._raising = True  # before the check: none may come in between

@@ -166,15 +166,17 @@ class Spectator:
         self.close()
 
     def close(self) -> None:
-        """Once."""
+        """Close it. Call it once."""
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
         self._socket.close(linger=0)
         self._context.term()
 
     def match(self, match: str) -> Iterator[Event]:
-        """Every event of a match, in order, to its end. Raises MatchUnavailable: unknown, dropped, or restarted
-        (see Rewritten)."""
+        """Yield every event of a match, in order, to its end.
+
+        Raises MatchUnavailable for an unknown, dropped or restarted match (see Rewritten).
+        """
         self.follow(match)
         while True:
             update = self.read(QUIET)
@@ -205,7 +207,7 @@ class Spectator:
         self._begin(LADDER, name)
 
     def read(self, seconds: float) -> SpectatorUpdate | None:
-        """The next update, None if there is none within this time. Raises AccessRefused if the keys do not fit."""
+        """Return the next update, None if there is none in time. Raises AccessRefused if the keys do not fit."""
         until = time.monotonic() + seconds
         while not self._updates:
             now = time.monotonic()
@@ -330,7 +332,7 @@ class Spectator:
             self._ask_soon(thread)
 
     def _caught_up(self, thread: _Followed, count: int) -> None:
-        """The answer is complete; if it was one page of several, request the next."""
+        """Close the answered request; if it was one page of several, request the next."""
         self._answered(thread)
         sequence = thread.sequence
         thread.behind = thread.kind == MATCH and (sequence.missing or sequence.next < count)

@@ -83,7 +83,10 @@ def _reap(pid: int, until: float) -> None:
 
 
 def _children() -> list[int]:
-    """Of all threads: the kernel keeps a list for each, and gives orphans to any."""
+    """Return the children of every thread.
+
+    The kernel keeps one list per thread and may reparent an orphan to any of them.
+    """
     words: list[bytes] = []
     for thread in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # it has just ended

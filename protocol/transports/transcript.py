@@ -40,7 +40,7 @@ class Transcript:
 
 
 def format_line(mark: str, seconds: float, data: bytes) -> str:
-    """One chunk as a line of a transcript."""
+    """Format one chunk as a line of a transcript."""
     return f"{seconds:.6f} {mark} {data!r}"
 
 
@@ -76,7 +76,7 @@ class Replay:
         return self._time
 
     def close_stdin(self) -> None:
-        """Not written in a transcript: what came after it is still there to be read."""
+        """Do nothing: transcripts do not contain it, and what came after it can still be read."""
 
     def close(self) -> None:
         self._steps.clear()
@@ -84,7 +84,7 @@ class Replay:
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[tuple[str, float, bytes]]:
-    """The chunks of a transcript: mark, seconds, bytes. ValueError names a line that is none."""
+    """Yield the chunks of a transcript: mark, seconds, bytes. Raises ValueError, which names an invalid line."""
     return (
         _parse_line(line, number)
         for number, line in enumerate(lines, 1)

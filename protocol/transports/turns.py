@@ -31,10 +31,10 @@ class ServiceSession(Protocol):
     responder: Responder
 
     def send(self, answer: bytes) -> bool:
-        """Whether it takes more answers now; else it calls `Turns.add` once it does, or `Turns.forget`."""
+        """Return True if it takes more answers now; else it calls `Turns.add` once it does, or `Turns.forget`."""
 
     def all_answered(self) -> None:
-        """Everything that it received is answered."""
+        """Hear that everything it received is answered."""
 
 
 class Turns:
@@ -52,38 +52,38 @@ class Turns:
 
     @property
     def ready(self) -> bool:
-        """Whether a session has something to answer now."""
+        """Return True if a session has something to answer now."""
         return bool(self._ready)
 
     @property
     def wait(self) -> float:
-        """Seconds until there is something to do, if nothing is received before."""
+        """Return the seconds until there is something to do, if nothing arrives before."""
         if self._ready:
             return 0.0
         return max(0.0, self._next - time.monotonic()) if self._unanswered else math.inf
 
     @property
     def running(self) -> int:
-        """How many slow commands have a process now."""
+        """Return how many slow commands have a process now."""
         return len(self._running)
 
     @property
     def idle(self) -> bool:
-        """Whether everything that was received is answered."""
+        """Return True if everything received is answered."""
         return not self._busy
 
     def busy(self, session: ServiceSession) -> bool:
-        """Whether a session has commands that are not answered yet, and should be sent no more."""
+        """Return True if a session has unanswered commands, and should be sent no more."""
         return id(session) in self._busy
 
     def add(self, session: ServiceSession) -> None:
-        """The session may have something to answer."""
+        """Add a session that may have something to answer."""
         if id(session) not in self._busy:
             self._busy.add(id(session))
             self._ready.append(session)
 
     def forget(self, session: ServiceSession) -> None:
-        """The session has ended: end its slow command."""
+        """Forget a session that has ended, and end its slow command."""
         if id(session) in self._busy:
             self._busy.discard(id(session))
             for queue in (self._ready, self._waiting, self._unanswered):
@@ -95,7 +95,7 @@ class Turns:
             self._start()
 
     def step(self) -> None:
-        """The turn of the next session."""
+        """Give the next session its turn."""
         session = self._ready.popleft()
         self._busy.discard(id(session))
         responder, until = session.responder, time.monotonic() + MOMENT
@@ -167,7 +167,7 @@ class _Child:
     """A copy of this process that answers one command and ends."""
 
     def __init__(self, session: ServiceSession) -> None:
-        """Raises OSError."""
+        """Start the process. Raises OSError."""
         self.session, self.answer = session, bytearray()
         self.descriptor, write = os.pipe2(os.O_CLOEXEC)
         try:

@@ -27,7 +27,7 @@ _URL = re.compile(r"unix://(/[^\0]*)")
 
 
 def path_of(url: str) -> str:
-    """The file of `unix:///PATH`. Raises AddressError."""
+    """Return the file of `unix:///PATH`. Raises AddressError."""
     found = _URL.fullmatch(url)
     if found is None:
         raise AddressError(f"cannot use {url[:200]}: write unix:///PATH, with the whole path of the socket's file")
@@ -48,7 +48,7 @@ class UnixService:
         sessions: int = SESSIONS,
         slow: frozenset[str] = frozenset(),
     ) -> None:
-        """slow: names of commands that take long and change nothing. Raises AddressError."""
+        """Listen at `url`. Commands named in `slow` take long and change nothing. Raises AddressError."""
         self.url = url
         self._make, self._most, self._slow = make, sessions, slow
         path = Path(path_of(url))
@@ -90,7 +90,7 @@ class UnixService:
         return worked
 
     def close(self) -> None:
-        """Also remove the socket's file, unless another service has taken the address over."""
+        """End all sessions, and remove the socket's file unless another service has taken the address over."""
         for session in list(self.sessions.values()):
             self._end(session)
         self.turns.close()
@@ -178,7 +178,7 @@ class _StreamSession:
         turns: Turns,
         ended: list["_StreamSession"],
     ) -> None:
-        """ended: where it puts itself at the end of the connection."""
+        """Create it; at the end of the connection it appends itself to `ended`."""
         self.peer, self.responder = peer, responder
         self._poll, self._turns, self._ended = poll, turns, ended
         self._unsent = b""
@@ -186,7 +186,7 @@ class _StreamSession:
         poll.register(peer, select.EPOLLIN)
 
     def go_on(self, mask: int) -> None:
-        """Read, or write on, and have the rest answered. mask: what epoll reports."""
+        """Read or write what it can, after an event `mask` of epoll, and let the turns answer the rest."""
         try:
             if self._unsent:
                 if not self.send(self._unsent):
@@ -215,7 +215,7 @@ class _StreamSession:
             self._turns.add(self)
 
     def _read(self) -> bool:
-        """Whether the responder has received something, which the fast path has not answered. Raises OSError."""
+        """Return True if the responder received something that the fast path has not answered. Raises OSError."""
         responder, peer = self.responder, self.peer
         if responder.closed:
             return False
@@ -231,7 +231,7 @@ class _StreamSession:
         return data is not None
 
     def send(self, answer: bytes) -> bool:
-        """See turns.Session."""
+        """See turns.ServiceSession."""
         try:
             sent = self.peer.send(answer)
         except BlockingIOError:
@@ -247,7 +247,7 @@ class _StreamSession:
         return not self._unsent
 
     def all_answered(self) -> None:
-        """See turns.Session."""
+        """See turns.ServiceSession."""
         self._want(select.EPOLLIN)
 
     def _want(self, events: int) -> None:

@@ -88,7 +88,7 @@ class Handshakes:
         self._failed = None
 
     def failed(self, event: int, value: int) -> None:
-        """With this event of the socket's monitor. Raises AccessRefused."""
+        """Count a failure, by an event of the socket's monitor. Raises AccessRefused."""
         if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL and value == _OTHER_MECHANISM:
             raise AccessRefused(
                 f"{self._url}: the server asks for no keys: leave out {self._options}"
@@ -138,7 +138,7 @@ class Dealer:
             raise AddressError(f"cannot connect to {url}: {_reason(error)}; write tcp://host:port") from None
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """See Transport.write: a peer that is gone is found out by the next read. Only whole lines travel."""
+        """Write whole lines as Transport.write does. The next read finds out that a peer is gone."""
         give_up = time.monotonic() + WRITE_PATIENCE if deadline is None else deadline
         while not (self._connected or self._gone):
             self._wait(min(give_up, self._connected_by), zmq.POLLIN)
@@ -152,7 +152,7 @@ class Dealer:
                     self._wait(give_up, zmq.POLLOUT)
 
     async def read(self, deadline: float) -> bytes:
-        """See Transport.read; after close() the stream has ended."""
+        """Read as Transport.read does; after close() the stream has ended."""
         while not self._closed:
             try:
                 frames = self._socket.recv_multipart(zmq.NOBLOCK)
@@ -167,7 +167,7 @@ class Dealer:
         return b""
 
     def close_stdin(self) -> None:
-        """There is no half of a connection: nothing more is sent and nothing more is read."""
+        """Close both directions: a connection has no halves."""
         self.close()
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ class Service:
         sessions: int = SESSIONS,
         slow: frozenset[str] = frozenset(),
     ) -> None:
-        """slow: names of commands that take long and change nothing. Raises AddressError."""
+        """Listen at `url`. Commands named in `slow` take long and change nothing. Raises AddressError."""
         self._make, self._slow = make, slow
         self._limit = sessions
         self.sessions: OrderedDict[bytes, _ZmqSession] = OrderedDict()
@@ -259,11 +259,11 @@ class Service:
 
     @property
     def idle(self) -> bool:
-        """Whether every command is answered that was taken."""
+        """Return True if every command that was taken is answered."""
         return self.turns.idle
 
     def close(self, linger_ms: int = 0) -> None:
-        """Also remove the socket file of an ipc address, unless another service has taken the address over.
+        """Close it, and remove the socket file of an ipc address unless another service has taken the address over.
 
         The last answers have `linger_ms` to leave.
         """
@@ -291,7 +291,7 @@ class Service:
                 return False
 
     def _take(self) -> bool:
-        """One message; False if there is none."""
+        """Take one message. Return False if there is none."""
         try:
             peer = self._socket.recv(_NOW)
         except zmq.Again:
@@ -326,7 +326,7 @@ class Service:
             self._end(peer)
 
     def _lose(self, descriptor: int) -> None:
-        """A connection has ended, so the slow command of its peer is of no use."""
+        """Forget a connection that has ended: the slow command of its peer is useless."""
         peer = self._peers.pop(descriptor, b"")
         if (session := self.sessions.get(peer)) and self.turns.busy(session):
             self._end(peer)
@@ -353,8 +353,10 @@ class _ZmqSession:
         self._size = 0  # of what is kept
 
     def take(self, data: bytes) -> bool:
-        """Answer a message once everything before it is answered. False ends the session: the message is empty, or too
-        much waits."""
+        """Answer a message once everything before it is answered.
+
+        Return False to end the session: the message is empty, or too much waits.
+        """
         if self._turns.busy(self):
             if data and self._kept and self._kept[-1]:
                 self._kept[-1] += data
@@ -368,7 +370,7 @@ class _ZmqSession:
         return bool(data)
 
     def send(self, answer: bytes) -> bool:
-        """See turns.Session. A peer that is gone or does not read loses its session."""
+        """See turns.ServiceSession. A peer that is gone or does not read loses its session."""
         try:
             self._socket.send(self._peer, _MORE)
             self._socket.send(answer, _NOW)
@@ -379,7 +381,7 @@ class _ZmqSession:
         return not self.responder.closed
 
     def all_answered(self) -> None:
-        """See turns.Session."""
+        """See turns.ServiceSession."""
         kept, self._kept, self._size = self._kept, [], 0
         for data in kept:
             self._receive(self._peer, bytes(data))
@@ -397,7 +399,10 @@ class UnreadBytes:
     guessed: int = 0
 
     def size(self, descriptor: int, grown: int, beats: int) -> int:
-        """Since the last call this process has grown by `grown` bytes, and `beats` bytes of heartbeats came at most."""
+        """Return how many bytes are unread.
+
+        Since the last call this process has grown by `grown` bytes, and at most `beats` bytes of heartbeats came.
+        """
         came = received(descriptor)
         if came:
             count = came - self.heard
@@ -416,8 +421,10 @@ class Unread:
     """
 
     def __init__(self, router: "zmq.Socket[bytes]", poll: select.epoll, lost: Callable[[int], None]) -> None:
-        """poll: where the owner waits, `wait` seconds at most, and then calls `look`. `lost` gets the descriptor
-        of each connection that ends."""
+        """Watch the connections of a router. `lost` gets the descriptor of each connection that ends.
+
+        The owner waits with `poll`, at most `wait` seconds, and then calls `look`.
+        """
         self._router, self._poll, self._lost = router, poll, lost
         self._monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self.news = _descriptor(self._monitor)  # when it is readable, the owner calls `hear_news`
@@ -431,27 +438,26 @@ class Unread:
 
     @property
     def wait(self) -> float:
-        """Seconds until the next look, if nothing comes before."""
+        """Return the seconds until the next look, if nothing arrives before."""
         return math.inf if self._quiet else max(0.0, self._next - time.monotonic())
 
     @property
     def connections(self) -> int:
-        """How many there are."""
+        """Return how many connections there are."""
         return len(self._connections)
 
     def holds(self, descriptor: int) -> bool:
-        """Whether this connection came and has not ended, as far as `hear_news` heard."""
+        """Return True if `hear_news` knows that this connection began and has not ended."""
         return descriptor in self._connections
 
     def heard(self, descriptor: int, size: int) -> None:
-        """A message of this many bytes came on this connection."""
+        """Count a message of this many bytes on this connection."""
         if connection := self._connections.get(descriptor):
             connection.heard += size
             connection.guessed = 0
 
     def look(self) -> None:
-        """Cut the connections that sent more than they may: when this process has grown, now and then, and once no more
-        comes."""
+        """Cut the connections that sent too much: now and then when this process has grown, and in the end."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -487,7 +493,7 @@ class Unread:
             cut(descriptor)
 
     def hear_news(self) -> None:
-        """Connections that have come and gone."""
+        """Take the news of connections that began and ended."""
         while _readable(self._monitor):
             event = recv_monitor_message(self._monitor)
             if self._connections.pop(event["value"], None):
@@ -537,7 +543,7 @@ def _descriptor(socket: "zmq.Socket[bytes]") -> int:
 
 
 def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[zmq.Socket[bytes], str]":
-    """A ROUTER that listens at `url`, loopback or ipc, and the address it has; an ipc file is for this user alone.
+    """Return a ROUTER that listens at `url`, loopback or ipc, and its address. An ipc file is for this user alone.
 
     Raises AddressError.
     """
