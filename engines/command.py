@@ -99,13 +99,13 @@ def find_games(source: str) -> tuple[Registry, Extend | None]:
 
 def load_openspiel() -> tuple[Registry, Extend]:
     """Return OpenSpiel's games, and what differs in the commands. Raises UsageError if it is not installed."""
+    from importlib import import_module
     from importlib.util import find_spec
 
     if find_spec("pyspiel") is None:
         raise UsageError("openspiel needs the package open_spiel: pip install open_spiel")
-    from ggp.engines.adapters.openspiel import OpenSpielRegistry, extend
-
-    return OpenSpielRegistry(), extend
+    adapter = import_module("ggp.engines.adapters.openspiel")
+    return adapter.OpenSpielRegistry(), adapter.extend
 
 
 def _own_stdout() -> int:
