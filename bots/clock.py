@@ -12,7 +12,7 @@ FIELDS = ("black", "white", "increment", "moves", "period", "periods")
 
 
 class BotClock(NamedTuple):
-    """One `ggp-clock` line. None: not given, so there may be no clock at all; 0 for what is not used."""
+    """A `ggp-clock` line. None: not given, so there may be no clock; 0: not used."""
 
     black: int | None = None
     white: int | None = None

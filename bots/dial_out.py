@@ -66,8 +66,10 @@ def dial_out(where: ScriptOptions, hello: Hello, make: Callable[[], Responder]) 
 
 
 class LobbyNotice(io.TextIOBase):
-    """A context manager in place of stderr, and of stdout: what is written to it goes to `beneath`, and can be passed
-    on. Any thread may write."""
+    """A context manager that replaces stderr and stdout by itself, and keeps what is written for the lobby.
+
+    Everything goes to `beneath`, too. Any thread may write.
+    """
 
     def __init__(self, beneath: TextIO | None) -> None:
         self._beneath = beneath or io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # a process without stderr

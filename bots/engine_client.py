@@ -40,9 +40,9 @@ def find_program(name: str) -> str | None:
 
 
 class EngineClient:
-    """Asks the engine of a command line or of an address (tcp://, ipc://). `commands`: those that it lists.
+    """A connection to the engine of a command line or of an address (tcp://, ipc://).
 
-    An engine that has ended is started again by `revive`; `generation` counts its starts.
+    `commands` are those that it lists. `revive` restarts an engine that has ended; `generation` counts the starts.
     """
 
     def __init__(self, where: str) -> None:

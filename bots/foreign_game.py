@@ -90,7 +90,7 @@ class EngineRegistry(Registry):
 
 
 class ForeignOption(Option):
-    """An option as another engine describes it; a type that is not known here takes any text."""
+    """An option as another engine describes it; an unknown type accepts any text."""
 
     __slots__ = ()
 
@@ -197,7 +197,7 @@ class EngineTable:
 
 
 class Node:
-    """A position that the engine has ruled on. `status` and `legal` are asked for when they are not known."""
+    """A position that the engine has ruled on. `status` and `legal` ask for what is unknown."""
 
     __slots__ = ("__weakref__", "_legal", "_status", "children", "colour", "depth", "move", "parent", "table")
 

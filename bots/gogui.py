@@ -30,7 +30,10 @@ def split_words(words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 class Clicks:
-    """Answers `genmove` by points and passes. A move of several cells takes several, and is chosen at the first."""
+    """A translator of moves to points and passes.
+
+    A move of several cells takes several clicks, and is chosen at the first.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -50,7 +50,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 class Look(NamedTuple):
-    """What a search found out about a position whose sides are not settled."""
+    """The result of searching a position whose sides are not settled."""
 
     black: float  # what Black may hope for when all keep their sides, from 0 to 1
     visits: int
@@ -58,7 +58,7 @@ class Look(NamedTuple):
 
 
 class Searcher:
-    """Chooses moves, and keeps the tree of a game while its plies go on from those that were searched."""
+    """A player that keeps the tree of a game as long as the plies follow those that were searched."""
 
     def __init__(
         self,

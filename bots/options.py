@@ -25,8 +25,11 @@ _NO_CHALLENGES = "--no-challenges"
 
 @dataclass(frozen=True, slots=True)
 class ScriptOptions:
-    """The options of a script of the SDK: where to dial or to listen, "" for standard input; `name` at the lobby,
-    `challenges`: whether others may challenge it there; `engine`: whose games it plays too."""
+    """The options of a script of the SDK.
+
+    `connect` and `bind`: where to dial or to listen, "" for standard input; `name`: the bot's name at the lobby;
+    `challenges`: others may challenge it there; `engine`: an engine whose games it plays too.
+    """
 
     connect: str = ""
     key: str = ""

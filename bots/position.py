@@ -9,11 +9,11 @@ from ggp.engines.history import GameHistory
 
 
 class Position:
-    """An ggp.engines.game.State with more to it; every method of the State does what it does there.
+    """An ggp.engines.game.State with more information; the methods of State do what they do there.
 
-    colour: `black` or `white`, whose move is asked for; `to_play` is the same, for as long as nothing is played here.
-    game, options: which rules. plies: (seat, colour, move) from the start, the opponent's last move at the end.
-    times: all that was said about time. analysis: what the bot puts here is sent as JSON on request.
+    colour: `black` or `white`, whose move is asked for; equal to `to_play` until something is played here.
+    game, options: the rules. plies: (seat, colour, move) from the start, the opponent's last move at the end.
+    times: the clock. analysis: what the bot puts here is sent as JSON on request.
     """
 
     def __init__(self, line: GameHistory, state: State, times: BotClock) -> None:

@@ -4,7 +4,7 @@ import random
 
 
 class BotRng(random.Random):
-    """All that a bot draws. Its own seed 0: another one in every process, until a match brings one."""
+    """A generator for everything a bot draws. With its own seed 0 each process differs, until a match brings a seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed or None)

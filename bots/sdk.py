@@ -47,7 +47,7 @@ Told = Callable[[str, str], object]
 
 
 class NoMove(Exception):
-    """`choose` raises it where it has no move to play: the game is lost, and str(), one line, stands in its record."""
+    """An exception for `choose` to raise without a move: it loses the game, and the record keeps str(), one line."""
 
 
 PLAIN = "go"  # the game of those who speak GTP only and never say `ggp-new`
@@ -126,7 +126,7 @@ def run(  # noqa: PLR0913 - the keywords of the public interface
 
 
 class _Forfeit(CommandFailed):
-    """The bot has no move."""
+    """The answer of a bot without a move."""
 
     def with_analysis(self, analysis: dict[str, Any]) -> CommandFailed:
         """Return the failure with the analysis as its second line, as the answer with a move has it."""

@@ -16,7 +16,7 @@ _NODES_PER_MB = 500
 
 
 class SearchNode:
-    """A position of the tree. `black`: of the random games through it, how many Black won."""
+    """A position of the tree. `black` is how many of the random games through it Black won."""
 
     __slots__ = ("black", "children", "left", "move", "state", "visits")
 
@@ -33,7 +33,7 @@ class SearchNode:
 
 
 class TreeSearch(Search):
-    """See ggp.engines.game.Search."""
+    """A search in plain Python; see ggp.engines.game.Search."""
 
     def __init__(self, state: State, seed: int, megabytes: int) -> None:
         self._chance = random.Random(seed)

@@ -41,7 +41,7 @@ OPENSPIEL = "openspiel"
 
 
 class UsageError(ValueError):
-    """Arguments that cannot be; str() is the line for the person who wrote them."""
+    """An invalid command line; str() is the line for the user."""
 
 
 class Arguments(NamedTuple):

@@ -38,7 +38,7 @@ Scene = dict[str, Any]  # its shape: ggp.engines.scene
 
 
 class Phase(StrEnum):
-    """What the side to act decides now."""
+    """The decision that the side to act has to make."""
 
     BID = "bid"
     CHOOSE = "choose"
@@ -48,7 +48,7 @@ class Phase(StrEnum):
 
 
 class OptionError(ValueError):
-    """An option, or a set of them, that cannot be; str() names it and says what can."""
+    """An impossible option or set of options; str() names it and says what is possible."""
 
 
 class Option(NamedTuple):
@@ -94,7 +94,7 @@ class Option(NamedTuple):
 
 
 class Playouts(NamedTuple):
-    """What random games came to: the plies of all of them, and how many each colour won."""
+    """The result of random games: their plies, and how many each colour won."""
 
     plies: int
     black: int

@@ -8,9 +8,9 @@ from ggp.protocol.grammar import BOM, CONTROL, MAX_ANSWER
 
 
 class AnswerSplitter:
-    """Bytes in, answers out, each with its empty line and without control characters, at most 1 MiB.
+    """A splitter of bytes into answers, each with its empty line, without control characters, and at most 1 MiB.
 
-    Lines before an answer that are none (a bot may print a greeting) are `junk`, to be taken by the caller.
+    Lines before an answer (a bot may print a greeting) are added to `junk`, from where the caller takes them.
     """
 
     def __init__(self, most: int = MAX_ANSWER) -> None:

@@ -25,11 +25,11 @@ Exchange = Callable[[tuple[str, ...], int, float], Exchanged | None]
 
 
 class Asked(NamedTuple):
-    """A question that was sent, and what came back at once.
+    """A question that was sent, and its answer if that came at once.
 
     `text`: the text of the last answer, if all are successes and only it has text; None: the replies are still to be
     received. `sent` and `answered`: when, as now(); `answered` is 0 without a text. `unsent`: bytes that the caller
-    writes before it receives, with `transport.write`; `sent` is then when they were made.
+    writes with `transport.write` before it receives; `sent` is then when they were made.
     """
 
     text: str | None
@@ -59,10 +59,10 @@ class Transport(Protocol):
 
 
 class Channel:
-    """Asks one peer. `warnings` are the tolerated faults; `dialogue_tail` is for diagnostics.
+    """The asking end of a connection. `warnings` are the tolerated faults; `dialogue_tail` is for diagnostics.
 
     `on_silence` is called with the channel when a question has had no whole answer for `patience` seconds, while
-    `receive` still waits. It returns whether it has told anyone; if so, it is not called again.
+    `receive` still waits. It returns True if it reported that; then it is not called again.
     """
 
     def __init__(self, transport: Transport, peer: PeerRole, limits: ReadLimits | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Who(StrEnum):
-    """Who answers a command."""
+    """A kind of program that answers commands."""
 
     ENGINE = "engine"
     BOT = "bot"
@@ -17,7 +17,7 @@ class Who(StrEnum):
 
 
 class Level(StrEnum):
-    """Who needs it: the referee (required), other programs (recommended), or neither (optional)."""
+    """A requirement: by the referee (required), by other programs (recommended), or by neither (optional)."""
 
     REQUIRED = "required"
     RECOMMENDED = "recommended"
@@ -25,7 +25,7 @@ class Level(StrEnum):
 
 
 class CommandRow(NamedTuple):
-    """One command. `engine`, `bot`, `referee` and `lobby`: its level for each, None: it has no such command.
+    """A command. `engine`, `bot`, `referee` and `lobby` are its level for each, None if it has no such command.
 
     A bot's level is that of a native bot; a plain GTP bot needs what `plain` lists.
     """

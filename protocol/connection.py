@@ -47,11 +47,11 @@ class ReadLimits(NamedTuple):
 
 
 class Connection:
-    """Commands out, replies in, in the order they were asked.
+    """A state machine: commands out, replies in, in the order they were asked.
 
-    States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and
-    next_reply and send raise the same error again. `ids`: whether commands carry ids; `next_id`: the next of them;
-    `warnings`: the tolerated faults, up to a limit; `skipped_lines`: how many lines were no answers.
+    States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and next_reply and
+    send raise the same error again. `ids`: commands carry ids; `next_id`: the next of them; `warnings`: the tolerated
+    faults, up to a limit; `skipped_lines`: the number of lines that were not answers.
     """
 
     def __init__(self, peer: PeerRole, limits: ReadLimits | None = None) -> None:

@@ -41,7 +41,7 @@ def in_words(error: BaseException) -> str:
 
 
 class CodedError(Exception):
-    """`code` says which error it is, for programs and tests; the text is for people and may change.
+    """An error with a `code` for programs and tests; the text is for people and may change.
 
     A class has a code for all its errors, and a raise may give a narrower one.
     """

@@ -30,7 +30,7 @@ NAME = 64  # characters of a name or a session
 
 
 class LobbyFault(StrEnum):
-    """What is wrong with a message, in one word to count by."""
+    """The metrics label of an invalid message."""
 
     FRAMES = "frames"  # not two frames
     KIND = "kind"  # the first frame is no kind
@@ -43,7 +43,7 @@ class LobbyFault(StrEnum):
 
 
 class FrameError(RemoteProtocolError):
-    """A message that is none; `fault` is the word to count it by, str() says what is wrong, on one line."""
+    """An invalid message; `fault` is its metrics label, str() says what is wrong, on one line."""
 
     def __init__(self, fault: LobbyFault, text: str) -> None:
         super().__init__(text)

@@ -39,13 +39,13 @@ class RecordError(CodedError, ValueError):
 
 
 class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who took part: a bot or the engine, as it named itself, and what was started.
+    """A bot or the engine: how it named itself, and what was started.
 
-    `name` is ours (unique in the match), `program` and `version` its own words, `hash` the version of a bot as in a
-    ladder: twelve hex digits for the program, the files among its words, its options and its environment ("" where
-    there is none to read, as over a network). `control`: its own, "" for that of the
-    match; `settings`: others of its own that decide how it plays, without values of environment variables; `sandbox`:
-    its level, what that lets through, and what of it this machine could not keep; "" for none.
+    `name` is ours, unique in the match; `program` and `version` are its own words. `hash` is the version of a bot as in
+    a ladder: twelve hex digits for the program, the files among its arguments, its options and its environment, "" if
+    there are none to read, as over a network. `control`: its own, "" for the match's; `settings`: others of its own
+    that decide how it plays, without values of environment variables; `sandbox`: its level, its permissions, and what
+    this machine could not enforce, "" for none.
     """
 
     name: Text
@@ -59,9 +59,9 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):
-    """The match begins. `bots` by seat; `options` as given to ggp-new; `opening` are plies that no bot chose.
+    """The start of a match. `bots` by seat; `options` as given to ggp-new; `opening`: plies that no bot chose.
 
-    `control`: of each bot that has none of its own.
+    `control` is that of each bot without its own.
     """
 
     seq: Count = 0
@@ -94,9 +94,9 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
 
 
 class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True, gc=False):
-    """One ply: the colour that the seat held before it, the canonical move, whole ms used and left.
+    """A ply: the colour that the seat held before it, the canonical move, whole ms used and left.
 
-    `ply` counts from 1. `left` is None where the control has no limit; a ply of the opening took 0 ms.
+    `ply` counts from 1. `left` is None if the control has no limit; a ply of the opening took 0 ms.
     """
 
     seq: Count
@@ -111,7 +111,7 @@ class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a fault left behind: the last lines of dialogue, the tail of stderr, the exit status in words."""
+    """The traces of a fault: the last lines of dialogue, the tail of stderr, the exit status in words."""
 
     dialogue: tuple[Long, ...] = ()
     stderr: Long = ""
@@ -119,7 +119,7 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_only=True, omit_defaults=True):
-    """The match is over. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for none."""
+    """The end of a match. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for none."""
 
     seq: Count
     match: Text
@@ -152,7 +152,7 @@ _decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 class Chain:
-    """Turns the events of one match, in order, into the lines of its record."""
+    """A writer of the events of one match, in order, as lines of its record."""
 
     def __init__(self) -> None:
         self._link = FIRST_LINK
@@ -181,7 +181,7 @@ class Chain:
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A match from its start to as far as it came; `end` is None where it was cut off."""
+    """A match as far as it was recorded; `end` is None if it was cut off."""
 
     start: MatchStarted
     plies: tuple[MovePlayed, ...]
@@ -195,7 +195,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class RecordReader:
-    """Reads the lines of one match, its chain checked."""
+    """A reader of the lines of one match that checks its chain."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -293,7 +293,7 @@ def read_records(
 
 
 class MatchSummary(NamedTuple):
-    """A match that was played to its end: how it began and ended, and the ms that seats 1 and 2 used in its plies."""
+    """A match that was played to its end: start, end, and the ms that seats 1 and 2 used in its plies."""
 
     start: MatchStarted
     end: MatchEnded

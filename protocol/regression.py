@@ -41,7 +41,7 @@ _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f"}
 
 
 class TranscriptError(ValueError):
-    """A transcript cannot be read; `line` (from 1) is where, `what` is wrong there."""
+    """An invalid transcript; `line` (from 1) is where, `what` is wrong there."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"line {line}: {what}")
@@ -50,7 +50,7 @@ class TranscriptError(ValueError):
 
 
 class PatternError(ValueError):
-    """A pattern cannot be read, or not matched within the bounds; str() says in one line what is wrong."""
+    """A pattern that is invalid, or did not match within the bounds; str() says in one line what is wrong."""
 
 
 class RegressionVerdict(StrEnum):
@@ -65,7 +65,7 @@ class RegressionVerdict(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """A `#?` line. `text` is between the brackets; None without brackets: any success."""
+    """A `#?` line. `text` is between the brackets; None, without brackets, is any success."""
 
     line: int
     text: str | None

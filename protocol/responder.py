@@ -21,7 +21,7 @@ _TOO_LONG = format_reply(Reply(False, "line too long"))
 
 
 class Responder:
-    """Answers commands by a table of handlers, in order, however the bytes were cut or pipelined.
+    """An answerer of commands by a table of handlers, in order, however the bytes were cut or pipelined.
 
     A handler gets the arguments and returns the text of a success; it raises CommandFailed to answer
     `? text`, and then must have changed nothing. One that would have to wait returns a function instead, which

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Rules(NamedTuple):
-    """The rules of a game; without `markdown` it is plain text, whose lines are kept but hold no empty one."""
+    """The rules of a game; without `markdown` plain text, whose lines are kept but include no empty one."""
 
     text: str
     markdown: bool = False

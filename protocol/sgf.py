@@ -22,7 +22,7 @@ Node = dict[str, list[str]]
 
 
 class SgfError(ValueError):
-    """Not SGF; str() says what is in the way and where."""
+    """Invalid SGF; str() says what is wrong and where."""
 
 
 def decode(data: bytes) -> str:

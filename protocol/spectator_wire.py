@@ -32,7 +32,7 @@ class SpectatingError(RemoteProtocolError):
 
 
 class Request(NamedTuple):
-    """A spectator requests, by subscribing to `topic`, everything from `number` on."""
+    """A request, made by subscribing to `topic`, for everything from `number` on."""
 
     topic: bytes
     kind: str  # MATCH or LADDER
@@ -53,7 +53,7 @@ class MatchHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only=True):
-    """On `ladder/NAME`: a match began. `run` changes whenever the numbers restart."""
+    """News on `ladder/NAME` that a match began. `run` changes whenever the numbers restart."""
 
     seq: Count
     run: Text
@@ -61,7 +61,7 @@ class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=True):
-    """On `ladder/NAME`: a match is stored, void, or `dropped`."""
+    """News on `ladder/NAME` that a match is stored, void or `dropped`."""
 
     seq: Count
     run: Text
@@ -155,7 +155,7 @@ def read_published(payload: bytes) -> tuple[Published, str]:
 
 
 class Rewritten(Exception):
-    """The match was restarted: the events so far no longer count."""
+    """A restart of the match: the events so far no longer count."""
 
 
 class EventSequence:

@@ -29,7 +29,7 @@ SPELLINGS = {
 
 
 class OutputError(OSError):
-    """What is printed cannot be written: stdout is closed, or its device is full."""
+    """Output that cannot be written: stdout is closed, or its device is full."""
 
 
 def run_program(name: str, main: Callable[[], int]) -> int:

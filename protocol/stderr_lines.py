@@ -8,7 +8,7 @@ LINES, LINES_AT_ONCE = 20.0, 100.0  # lines a second that are passed on, and how
 
 
 class StderrLines:
-    """Bytes in, lines out; how many were left out is a line, too. The time is passed in, in seconds."""
+    """A buffer that takes bytes and returns lines, one of which says how many were left out. Times are in seconds."""
 
     def __init__(self) -> None:
         self.last = ""  # that was not blank

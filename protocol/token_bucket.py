@@ -2,7 +2,7 @@
 
 
 class TokenBucket:
-    """Gains `rate` tokens a second up to `capacity`, and starts full at `now`."""
+    """A bucket that gains `rate` tokens a second up to `capacity`, and starts full at `now`."""
 
     __slots__ = ("_capacity", "_rate", "_then", "_tokens")
 

@@ -18,7 +18,7 @@ _MOST_KEPT = 100  # calls of one turn
 
 
 class SeatError(Exception):
-    """What the agent asked for cannot be; str() tells it what to do."""
+    """A request of the agent that is impossible now; str() tells it what to do."""
 
 
 class _Turn(NamedTuple):
@@ -28,7 +28,7 @@ class _Turn(NamedTuple):
 
 
 class AgentSeat:
-    """The bot's side is `choose` and `told`; all other methods are the agent's, from any thread."""
+    """A seat whose bot calls `choose` and `told`; all other methods are the agent's, from any thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -22,7 +22,7 @@ _DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[a-z]+")
 
 
 class NamedMove(NamedTuple):
-    """`word`: the move that the answer names, "" if it names none, and then `problem` says so to the model."""
+    """The move that an answer names, or "" and the `problem` that the model is told."""
 
     word: str
     problem: str = ""

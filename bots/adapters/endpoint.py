@@ -32,9 +32,11 @@ _CHARACTERS = 4  # to a token, where the endpoint does not count
 
 
 class ModelAnswer(NamedTuple):
-    """`cut`: it ended at the limit of tokens. `estimated`: the endpoint did not say how many tokens there were.
-    `tries`: how many requests it took. `lost`: tokens that were asked in those of them that were taken up and not
-    answered, estimated: a provider counts them, too."""
+    """The answer of a model.
+
+    `cut`: it ended at the limit of tokens. `estimated`: the endpoint did not count the tokens. `tries`: the number of
+    requests. `lost`: estimated tokens of requests that were accepted and not answered: a provider counts them, too.
+    """
 
     text: str
     cut: bool
@@ -46,7 +48,7 @@ class ModelAnswer(NamedTuple):
 
 
 class EndpointFailed(Exception):
-    """There is no answer; str() says why in one line. `tries` and `lost`: as in ModelAnswer."""
+    """A failure to get an answer; str() says why in one line. `tries` and `lost` are as in ModelAnswer."""
 
     def __init__(self, text: str, tries: int = 0, lost: int = 0) -> None:
         super().__init__(text)
@@ -54,8 +56,11 @@ class EndpointFailed(Exception):
 
 
 class _Trouble(Exception):
-    """One request failed. `wait`: the seconds that the endpoint asks for; `again`: whether another may succeed;
-    `refused`: it was not taken up; `failed`: the endpoint said that it failed, and counts no tokens."""
+    """A request that failed.
+
+    `wait`: the seconds that the endpoint asks for; `again`: another request may succeed; `refused`: it was not
+    accepted; `failed`: the endpoint reported its own failure, and counts no tokens.
+    """
 
     def __init__(
         self, text: str, again: bool = True, wait: float | None = None, refused: bool = False, failed: bool = False
@@ -69,9 +74,10 @@ class _TimeIsUp(Exception):
 
 
 class Endpoint:
-    """Asks one model. `url`: the base, as in http://127.0.0.1:8000/v1. `per_minute`: requests, 0 for no limit.
+    """A client of one model. Nothing runs between questions.
 
-    `body`: further members of each request. Nothing runs between questions.
+    `url` is the base, as in http://127.0.0.1:8000/v1; `per_minute` limits requests, 0 for no limit; `body` has further
+    members of each request.
     """
 
     def __init__(self, url: str, body: Mapping[str, Any], key: str = "", per_minute: int = 0) -> None:

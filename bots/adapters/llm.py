@@ -54,7 +54,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 class ModelBot:
-    """Chooses the model's moves."""
+    """A bot that plays the model's moves."""
 
     def __init__(self, said: LlmOptions, endpoint: Endpoint) -> None:
         self._said, self._endpoint = said, endpoint

@@ -63,7 +63,7 @@ def read_command(words: Sequence[str]) -> tuple[str, int]:
 
 
 class OpenSpielSeat:
-    """Chooses moves by a pyspiel.Bot of each game and player, which hears of every action that it did not take."""
+    """A bot that plays the moves of a pyspiel.Bot, which hears of every action that it did not choose."""
 
     def __init__(self, make: Make, chance: BotRng) -> None:
         self._make, self._chance = make, chance

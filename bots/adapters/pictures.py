@@ -13,7 +13,7 @@ FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts",
 
 
 class FontFile(NamedTuple):
-    """A file without serifs, and its family."""
+    """A font file without serifs, and its family."""
 
     name: str
     family: str

@@ -30,7 +30,7 @@ _PHASES = {
 
 
 class Prompt(NamedTuple):
-    """`text` for people and records; `picture`: PNG, b"" without one."""
+    """A prompt: `text` for people and records, and a `picture` as PNG, b"" without one."""
 
     text: str
     picture: bytes = b""

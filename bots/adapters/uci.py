@@ -99,7 +99,7 @@ def _start(command: Sequence[str]) -> UciEngine:
 
 
 class UciBot:
-    """Chooses the engine's moves. `pyspiel` tells which move of OpenSpiel is which of UCI."""
+    """A bot that plays the engine's moves. `pyspiel` translates them."""
 
     def __init__(self, engine: UciEngine, pyspiel: Any, limits: Mapping[str, int | str]) -> None:
         self._engine, self._pyspiel = engine, pyspiel

@@ -22,7 +22,7 @@ _KEYWORDS = ("name", "type", "default", "min", "max", "var")
 
 
 class EngineGone(Exception):
-    """The engine ended, hangs, or does not speak UCI; str() is one line. `tail`: the last lines that it wrote."""
+    """An engine that ended, hangs or does not speak UCI; str() is one line, `tail` the last lines that it wrote."""
 
     def __init__(self, text: str, tail: Sequence[str]) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ class EngineGone(Exception):
 
 
 class UciOption(NamedTuple):
-    """An option as the engine announces it; `least` and `most` of a spin, `choices` of a combo."""
+    """An option as the engine announces it: `least` and `most` of a spin, `choices` of a combo."""
 
     name: str
     type: str
@@ -54,9 +54,9 @@ class UciOption(NamedTuple):
 
 
 class UciEngine:
-    """One engine process. Every method raises EngineGone where the engine does not do its part.
+    """An engine process. Every method raises EngineGone if the engine fails.
 
-    Its stderr is ours. The constructor waits for `uciok`.
+    It shares our stderr. The constructor waits for `uciok`.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

@@ -64,7 +64,7 @@ def _why_not(kind: Any) -> str:
 
 
 class LoadedGame:
-    """A game with its parameters: what its positions share."""
+    """A game with its parameters, which its positions share."""
 
     def __init__(self, name: str, values: Values) -> None:
         self.name = name
@@ -88,7 +88,7 @@ class LoadedGame:
 
 
 class OpenSpielState(PlainState):
-    """A position; OpenSpiel keeps it. What is asked after each ply is an attribute here, because that is quicker."""
+    """A position that OpenSpiel keeps. What is read after each ply is an attribute here, which is quicker."""
 
     phase: str = "play"
     to_play: str = "none"
@@ -242,7 +242,7 @@ class OpenSpielState(PlainState):
 
 
 class OpenSpielGame(Game):
-    """One game; what it is with given parameters is kept, because every match begins it again."""
+    """A game. It keeps what it loads for given parameters, because every match begins it again."""
 
     words = ()
 

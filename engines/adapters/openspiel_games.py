@@ -53,7 +53,7 @@ def actions_of(game: Game, options: Options) -> list[str]:
 
 
 class OurRules:
-    """A game with its options, and its actions. A copy is the same one; pickled, it is its name and its options."""
+    """A game with its options and its actions. A copy is the same object; pickled, it is its name and its options."""
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
         """Load the game.
@@ -79,7 +79,7 @@ class OurRules:
 
 
 class OurPosition:
-    """What a state holds: OpenSpiel clones a state of Python by copying that deeply, and writes it by pickling that."""
+    """The content of a state: OpenSpiel clones a Python state by copying it deeply, and saves it by pickling it."""
 
     def __init__(self, rules: OurRules, moves: Sequence[str] = (), inner: State | None = None) -> None:
         self.rules, self.moves = rules, list(moves)

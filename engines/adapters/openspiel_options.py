@@ -29,7 +29,7 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
 
 class ProbedOption(Option):
-    """A whole number, or yes or no; its domain is tried out when it is asked for, and not for the default."""
+    """An integer or a boolean whose domain is tried out when somebody asks for it, but not for the default."""
 
     game: str = ""
 

@@ -30,7 +30,7 @@ def text_of(state: Any) -> str:
 
 
 class Drawing:
-    """How positions of one game are drawn."""
+    """The way that positions of one game are drawn."""
 
     def __init__(self, game: Any, first: int) -> None:
         """Learn how positions of the game are drawn. `first` is the player who is Black."""

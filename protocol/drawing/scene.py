@@ -25,17 +25,17 @@ Option = bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | float | Text
 
 
 class DrawingError(ValueError):
-    """This cannot be drawn; str() says where in the scene and why."""
+    """A scene that cannot be drawn; str() says where and why."""
 
 
 class Board(msgspec.Struct, frozen=True):
-    """What sort of picture it is: points on square lines (cells, without lines), hexagons, points on triangles."""
+    """The sort of picture: points on square lines (or cells, without lines), hexagons, points on triangles."""
 
     kind: Literal["square", "hex", "points"]
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """What a move can name, and where it lies: x to the right, y down, in distances between neighbours."""
+    """A cell that moves can name: x to the right, y down, in distances between neighbours."""
 
     at: Name
     x: Place
@@ -52,7 +52,7 @@ class Label(msgspec.Struct, frozen=True):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """What stands on a cell; `glyph` is its one character on a text board."""
+    """A piece on a cell; `glyph` is its one character on a text board."""
 
     at: Name
     colour: Colour
@@ -68,7 +68,7 @@ class Control(msgspec.Struct, frozen=True):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What lies beside the board, in words."""
+    """A fact beside the board, in words."""
 
     text: Text
     kind: Word = ""
@@ -76,7 +76,7 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """A position as it is drawn, and whose turn it is; what is not known of the latter is empty."""
+    """A drawing of a position, and whose turn it is; unknown facts are empty."""
 
     board: Board
     cells: Annotated[list[Cell], Meta(max_length=MAX_CELLS)]

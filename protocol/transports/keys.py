@@ -24,14 +24,14 @@ _HEAD = "# A key pair of the General Game Protocol. This file is your identity: 
 
 
 class KeyFileError(Problem, ValueError):
-    """A key, or a file of one, that cannot be used; str() says what to do."""
+    """An unusable key or key file; str() says what to do."""
 
     code = "bad-key-file"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """Both halves in Z85; the secret one is not shown by repr."""
+    """A key pair in Z85; repr does not show the secret half."""
 
     public: str
     secret: str = field(repr=False)

@@ -62,16 +62,16 @@ _MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # commands
 
 
 class Replaced(Exception):
-    """A newer connection of the same bot took this one's place; str() is what the lobby said."""
+    """A goodbye because a newer connection of the same bot took over; str() is what the lobby said."""
 
 
 class LeftLobby(Exception):
-    """The bot left as it had said, its game played."""
+    """The end of a bot that left after its game, as announced."""
 
 
 @dataclass(frozen=True, slots=True)
 class LobbyLink:
-    """Where to dial: its addresses, separated by commas, and the keys of both sides unless it is on this machine.
+    """The addresses of a lobby, separated by commas, and the keys of both sides, not needed on this machine.
 
     `inside`: its socket for bots that it started itself, ipc://PATH, which asks for no keys.
     """
@@ -106,11 +106,11 @@ class LobbyLink:
 
 
 class Dial:
-    """Poll it; take what it received; send when it is `up`. Raises AccessRefused where dialling again cannot help.
+    """The client side of a lobby connection: call `poll`, take what it received, and send while it is `up`.
 
-    `number` counts the connections: a command of one is not answered on the next. `tell(what, why)` reports
-    `up`, `lost`, `bye` and `wait`. Descriptors of the caller's are waited for, too (`watch`). A client that is no
-    bot sends no `hello`.
+    Raises AccessRefused if dialling again cannot help. `number` counts the connections: a command of one is not
+    answered on the next. `tell(what, why)` reports `up`, `lost`, `bye` and `wait`. It waits for the caller's
+    descriptors, too (`watch`). A client that is not a bot sends no `hello`.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from ggp.protocol.responder import Responder
 
 
 class Memory:
-    """A Transport to `answer`: bytes written -> the chunks that come back; b"" is the end of either.
+    """A Transport to `answer`, which maps written bytes to the chunks that come back; b"" is the end of either.
 
     `seconds` is what each write takes on the clock, so that time controls can be tested.
     """

@@ -31,10 +31,10 @@ _FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without 
 
 
 class Pipe:
-    """A child's stdin, stdout and stderr as a Transport. Owns the descriptors and closes them.
+    """A child's stdin, stdout and stderr as a Transport, which owns the descriptors and closes them.
 
-    `stderr_tail` holds the last 64 KiB of what the child wrote there, `stderr_size` is how many bytes that were in all;
-    it is drained whenever we wait. `on_stderr` is given all of it, in pieces as they are read.
+    `stderr_tail` keeps the last 64 KiB of the child's stderr, `stderr_size` counts all of its bytes; it is drained
+    whenever we wait. `on_stderr` gets all of it, in pieces as they are read.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ _TRIES = 1000
 
 
 class NotARecord(Problem):
-    """The file is there and no tap wrote it; str() says what to do."""
+    """A file that exists and was not written by a tap; str() says what to do."""
 
     code = "not-a-recording"
 

@@ -30,7 +30,7 @@ def on_signals(handler: Callable[[int, FrameType | None], object], *numbers: sig
 
 
 class Stopped(BaseException):
-    """A signal asked this process to end; `number` is the signal."""
+    """A signal that asked this process to end; `number` is the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -38,10 +38,10 @@ class Stopped(BaseException):
 
 
 class Stopping:
-    """A context manager. `descriptor` is readable from the first signal on, and `check` raises Stopped then;
-    `number` is that of the last signal, 0 before the first one.
+    """A context manager whose `descriptor` is readable from the first signal on; `check` raises Stopped then.
 
-    `notice`: the first signal raises nothing; this line is written to stderr, and only the second signal raises.
+    `number` is that of the last signal, 0 before the first one. With a `notice` the first signal raises nothing: the
+    notice is written to stderr, and only the second signal raises.
     """
 
     def __init__(self, notice: str = "") -> None:

@@ -82,7 +82,7 @@ class EventsMissing(NamedTuple):
 
 
 class MatchUnknown(NamedTuple):
-    """The lobby does not know the match; it is not followed any more."""
+    """The lobby does not know the match, which is no longer followed."""
 
     match: str
 
@@ -94,11 +94,11 @@ class LadderNews(NamedTuple):
 
 
 class Connected(NamedTuple):
-    """Connected."""
+    """The connection is up."""
 
 
 class Disconnected(NamedTuple):
-    """Not connected, and why; it reconnects by itself."""
+    """The connection is down, and why; it reconnects by itself."""
 
     reason: str
 
@@ -107,7 +107,7 @@ SpectatorUpdate = MatchEvent | MatchRestarted | EventsMissing | MatchUnknown | L
 
 
 class _Followed:
-    """What is followed under one topic, and its open request."""
+    """A followed match or ladder: its topic, and its open request."""
 
     def __init__(self, kind: str, name: str, now: float) -> None:
         self.kind, self.name = kind, name
@@ -120,9 +120,10 @@ class _Followed:
 
 
 class Spectator:
-    """A context manager, for one thread. `server_key` is the lobby's public key, "" on this machine.
+    """A client that follows matches: a context manager, for one thread.
 
-    Raises AddressError for an invalid address, or for another machine's without a key.
+    `server_key` is the lobby's public key, "" on this machine. Raises AddressError for an invalid address, or for
+    another machine's without a key.
     """
 
     def __init__(self, url: str, server_key: str = "") -> None:

@@ -16,7 +16,7 @@ Sink = Callable[[str, float, bytes], None]
 
 
 class Transcript:
-    """A Transport that tells `sink(mark, seconds, data)` all that passes through `inner`; b"" is the end."""
+    """A Transport that reports all that passes through `inner` to `sink(mark, seconds, data)`; b"" is the end."""
 
     def __init__(self, inner: Transport, sink: Sink) -> None:
         self.inner = inner
@@ -45,9 +45,9 @@ def format_line(mark: str, seconds: float, data: bytes) -> str:
 
 
 class Replay:
-    """A Transport that answers as the transcript did, when it did; what is written must be what was written then.
+    """A Transport that answers what and when the transcript did; what is written must be what was written then.
 
-    Raises LocalProtocolError where the caller departs from it; ValueError names a line that is none.
+    Raises LocalProtocolError if the caller departs from it; ValueError names an invalid line.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:

@@ -38,7 +38,10 @@ class ServiceSession(Protocol):
 
 
 class Turns:
-    """`add` a session that has received something, `step` while `ready`, `collect` when `descriptor` is readable."""
+    """The queues of a service's sessions.
+
+    `add` a session that has received something, `step` while `ready`, `collect` when `descriptor` is readable.
+    """
 
     def __init__(self) -> None:
         self._ready: deque[ServiceSession] = deque()

@@ -35,10 +35,10 @@ def path_of(url: str) -> str:
 
 
 class UnixService:
-    """Listens at `url` and answers; every connection has a Responder of its own, made by `make`.
+    """A service that listens at `url`; every connection has its own Responder, made by `make`.
 
-    A peer that does not read is not answered on: its next command waits until its answers have left. Sessions take
-    turns (ggp.protocol.transports.turns).
+    While a peer does not read, its next command waits until its answers have left. Sessions take turns
+    (ggp.protocol.transports.turns).
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class SocketFile:
 
 
 class _StreamSession:
-    """One connection. It is read only while everything before is answered, and the answers have left."""
+    """A connection. It is read only while everything before is answered, and the answers have left."""
 
     __slots__ = ("_ended", "_poll", "_turns", "_unsent", "_wanted", "peer", "responder")
 

@@ -65,17 +65,17 @@ _FILE = re.compile(r"ipc://([^@].*)")
 
 
 class AccessRefused(Problem):
-    """The server refuses access, and dialling again cannot change that; str() says why and what to do."""
+    """A refusal that dialling again cannot change; str() says why and what to do."""
 
     code = "access-refused"
 
 
 class Handshakes:
-    """The handshakes with one server. They tell wrong keys, which stay wrong, from a server in trouble.
+    """A count of handshakes with one server that tells wrong keys, which stay wrong, from a server in trouble.
 
-    A wrong server key shows as a connection that the server ends during the handshake, as a server that is overloaded
-    ends it; so it counts only after a few failures and no success. `keys`: whether this side has keys; `options`: what
-    to add if the server asks for them.
+    With a wrong server key the server ends the connection during the handshake, and so does an overloaded one; so it
+    counts only after a few failures and no success. `keys`: this side has keys; `options`: what to add if the server
+    asks for them.
     """
 
     MOST = 5
@@ -114,7 +114,7 @@ class Handshakes:
 class Dealer:
     """A Transport to a service that listens at `url`; it is gone as soon as the connection is.
 
-    `patience` is how many seconds the service has to be there at first.
+    The service has `patience` seconds to appear at first.
     """
 
     def __init__(self, url: str, patience: float = 10.0) -> None:
@@ -198,10 +198,9 @@ class Dealer:
 
 
 class Service:
-    """Binds a ROUTER at `url` and answers; every peer has a Responder of its own, made by `make`. Sessions take turns
-    (ggp.protocol.transports.turns).
+    """A service that binds a ROUTER at `url`; every peer has its own Responder, made by `make`.
 
-    Only loopback and ipc addresses: no keys are asked for here.
+    Sessions take turns (ggp.protocol.transports.turns). Only loopback and ipc addresses: no keys are asked for here.
     """
 
     def __init__(
@@ -336,7 +335,7 @@ class Service:
 
 
 class _ZmqSession:
-    """One peer of a Service."""
+    """A peer of a Service."""
 
     def __init__(
         self,
@@ -389,10 +388,10 @@ class _ZmqSession:
 
 @dataclass(slots=True)
 class UnreadBytes:
-    """What one connection sent and was not read.
+    """A count of what one connection sent and was not read.
 
-    heard: bytes of its messages. guessed: where the system counts no bytes, how much this process has grown since its
-    last whole message, while it sent something.
+    heard: bytes of its messages. guessed: if the system counts no bytes, how much this process has grown since its last
+    whole message, while it sent something.
     """
 
     heard: int = 0
@@ -414,10 +413,10 @@ class UnreadBytes:
 
 
 class Unread:
-    """What came on the connections of a ROUTER and is no message yet, or was not read.
+    """A bound on what arrived on the connections of a ROUTER and is not a message yet, or was not read.
 
     ZeroMQ keeps all frames of a message until the last one and bounds neither them nor the messages of a connection, so
-    connections that send too much are cut. The system reports when bytes arrive (`_arrivals`); without, nothing runs.
+    connections that send too much are cut. The system reports when bytes arrive (`_arrivals`); until then nothing runs.
     """
 
     def __init__(self, router: "zmq.Socket[bytes]", poll: select.epoll, lost: Callable[[int], None]) -> None:
