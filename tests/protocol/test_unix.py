@@ -17,7 +17,7 @@ from ggp.protocol.errors import AddressError
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports import turns
 from ggp.protocol.transports.signal_fd import Stopped, Stopping
-from ggp.protocol.transports.unix import UnixService
+from ggp.protocol.transports.unix import UnixService, path_of
 from tests.support.answering_program import make_responder
 from tests.support.codes import raises
 from tests.support.unix_service import PATIENCE, ServedStream
@@ -29,6 +29,20 @@ def serving(tmp_path: Path) -> Iterator[ServedStream]:
     one = ServedStream(tmp_path / "socket")
     yield one
     one.stop()
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[UnixService]:
+    made = UnixService(f"unix://{tmp_path}/socket", make_responder)
+    yield made
+    made.close()
+
+
+def connect(service: UnixService) -> socket.socket:
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(PATIENCE)
+    peer.connect(path_of(service.url))
+    return peer
 
 
 def ask(peer: socket.socket, line: str) -> str:
@@ -78,10 +92,8 @@ def test_short_answers_that_are_not_read_wait_too(serving: ServedStream) -> None
         assert read(deaf, many) == f"= {word}\n\n" * many
 
 
-def test_an_answer_for_which_there_is_no_room_is_sent_later(tmp_path: Path) -> None:
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
-    with socket.socket(socket.AF_UNIX) as peer:
-        peer.connect(f"{tmp_path}/socket")
+def test_an_answer_for_which_there_is_no_room_is_sent_later(service: UnixService) -> None:
+    with connect(service) as peer:
         assert service.serve_some(PATIENCE)
         (session,) = service.sessions.values()
         filled = 0
@@ -92,19 +104,15 @@ def test_an_answer_for_which_there_is_no_room_is_sent_later(tmp_path: Path) -> N
         heard = peer.recv(filled, socket.MSG_WAITALL)
         session.go_on(select.EPOLLOUT)
         assert (len(heard), peer.recv(100)) == (filled, b"= late\n\n")
-    service.close()
 
 
-def test_a_wake_up_for_nothing_ends_no_session(tmp_path: Path) -> None:
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
-    with socket.socket(socket.AF_UNIX) as peer:
-        peer.connect(f"{tmp_path}/socket")
+def test_a_wake_up_for_nothing_ends_no_session(service: UnixService) -> None:
+    with connect(service) as peer:
         assert service.serve_some(PATIENCE)
         (session,) = service.sessions.values()
         session.go_on(select.EPOLLIN)
         peer.sendall(b"echo a\n")
         assert service.serve_some(PATIENCE) and read(peer, 1) == "= a\n\n"
-    service.close()
 
 
 @pytest.mark.parametrize("late", [True, False], ids=["while it waits", "while it answers"])
@@ -119,7 +127,7 @@ def test_a_service_ends_by_a_signal_only(late: bool, tmp_path: Path) -> None:
 
     service = UnixService(f"unix://{tmp_path}/socket", make)
     with socket.socket(socket.AF_UNIX) as peer:
-        peer.connect(f"{tmp_path}/socket")
+        peer.connect(path_of(service.url))
         peer.sendall(b"name\nkill\n")
         with Stopping() as stopping, pytest.raises(Stopped, match="SIGTERM"):
             service.serve(stopping)
@@ -138,24 +146,21 @@ def test_a_peer_that_leaves_during_an_answer_is_forgotten(serving: ServedStream)
         assert len(serving.service.sessions) == 1
 
 
-def test_an_event_of_a_session_that_has_just_ended_is_passed_over(tmp_path: Path) -> None:
+def test_an_event_of_a_session_that_has_just_ended_is_passed_over(service: UnixService) -> None:
     """One wait may report several sessions, and serving one of them may end another."""
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     ended, other = socket.socketpair()
     with ended, other:
         service._serve([(ended.fileno(), select.EPOLLIN)])
     assert service.serve_some(0) is False
-    service.close()
 
 
-def test_connections_that_come_keep_no_session_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_that_come_keep_no_session_waiting(service: UnixService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer is a turn
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     with contextlib.ExitStack() as peers:
 
         def connect() -> socket.socket:
             peer = peers.enter_context(socket.socket(socket.AF_UNIX))
-            peer.connect(f"{tmp_path}/socket")
+            peer.connect(path_of(service.url))
             assert service.serve_some(0), "it is accepted"
             return peer
 
@@ -166,7 +171,6 @@ def test_connections_that_come_keep_no_session_waiting(tmp_path: Path, monkeypat
             assert service.turns.ready
             connect()
         assert one.recv(100, socket.MSG_DONTWAIT) == b"= a\n\n" * 3
-    service.close()
 
 
 def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
@@ -181,20 +185,19 @@ def test_there_are_no_more_sessions_than_there_may_be(tmp_path: Path) -> None:
     serving.stop()
 
 
-def test_a_peer_without_a_free_descriptor_waits_for_the_end_of_another(tmp_path: Path) -> None:
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
+def test_a_peer_without_a_free_descriptor_waits_for_the_end_of_another(service: UnixService) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
         for peer in (one, two):
             peer.settimeout(PATIENCE)
-        one.connect(str(tmp_path / "socket"))
+        one.connect(path_of(service.url))
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
         try:
             assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)  # no connection is left to close
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert service.serve_some(PATIENCE) and not service.serve_some(0)
-        two.connect(str(tmp_path / "socket"))
+        two.connect(path_of(service.url))
         two.sendall(b"echo here\n")
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
         try:
@@ -206,7 +209,6 @@ def test_a_peer_without_a_free_descriptor_waits_for_the_end_of_another(tmp_path:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert service.serve_some(PATIENCE) and service.serve_some(PATIENCE)
         assert read(two, 1) == "= here\n\n"
-    service.close()
 
 
 def test_a_signal_of_another_kind_does_not_end_a_service(tmp_path: Path) -> None:
@@ -306,7 +308,7 @@ def test_the_end_of_a_session_is_not_that_of_the_next_one_with_its_descriptor(tm
     service.close()
 
 
-def test_a_session_that_has_quit_is_not_read_again(tmp_path: Path) -> None:
+def test_a_session_that_has_quit_is_not_read_again(service: UnixService) -> None:
     """Another event of it may have come already."""
     read_by_it: list[bytes] = []
 
@@ -314,29 +316,25 @@ def test_a_session_that_has_quit_is_not_read_again(tmp_path: Path) -> None:
         read_by_it.append(os.read(source, 5))
         return read_by_it[-1], b""
 
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
-    with socket.socket(socket.AF_UNIX) as peer:
-        peer.connect(f"{tmp_path}/socket")
+    with connect(service) as peer:
         assert service.serve_some(PATIENCE)
         (session,) = service.sessions.values()
         session.responder.fast_path = fast
         peer.sendall(b"quit\nname\n")
         service._serve([(session.peer.fileno(), select.EPOLLIN)] * 2)
     assert read_by_it == [b"quit\n"] and not service.sessions
-    service.close()
 
 
-def test_sessions_without_a_fast_path_are_answered_among_those_that_have_one(tmp_path: Path) -> None:
+def test_sessions_without_a_fast_path_are_answered_among_those_that_have_one(service: UnixService) -> None:
     def fast(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:
         os.write(sink, b"= %b\n" % os.read(source, 100))
         return None, b""
 
-    service = UnixService(f"unix://{tmp_path}/socket", make_responder)
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(6)]
         for peer in peers:
             peer.settimeout(PATIENCE)
-            peer.connect(f"{tmp_path}/socket")
+            peer.connect(path_of(service.url))
             service.serve_some(PATIENCE)
         for session in list(service.sessions.values())[:3]:
             session.responder.fast_path = fast
@@ -345,7 +343,6 @@ def test_sessions_without_a_fast_path_are_answered_among_those_that_have_one(tmp
         service.serve_some(PATIENCE)
         answered = select.select(peers, [], [], 0)[0]
         assert answered == peers
-    service.close()
 
 
 def test_a_bug_of_a_fast_path_ends_its_session_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,7 +360,7 @@ def test_a_bug_of_a_fast_path_ends_its_session_only(tmp_path: Path, capsys: pyte
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
         for peer in (one, two):
             peer.settimeout(PATIENCE)
-            peer.connect(f"{tmp_path}/socket")
+            peer.connect(path_of(service.url))
             service.serve_some(PATIENCE)
             peer.sendall(b"echo here\n")
             service.serve_some(PATIENCE)
@@ -374,33 +371,27 @@ def test_a_bug_of_a_fast_path_ends_its_session_only(tmp_path: Path, capsys: pyte
     service.close()
 
 
-def test_a_peer_that_leaves_an_answer_unread_is_forgotten(tmp_path: Path) -> None:
-    path = tmp_path / "socket"
-    service = UnixService(f"unix://{path}", make_responder)
-    with socket.socket(socket.AF_UNIX) as rude:
-        rude.connect(str(path))
+def test_a_peer_that_leaves_an_answer_unread_is_forgotten(service: UnixService) -> None:
+    with connect(service) as rude:
         rude.sendall(b"echo a\n")
         while not select.select([rude], [], [], 0)[0]:
             assert service.serve_some(PATIENCE)
     while service.serve_some(0):  # its connection is reset, and no read says that it has ended
         pass
     assert not service.sessions
-    service.close()
 
 
-def test_a_peer_that_leaves_before_its_turn_is_forgotten_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_leaves_before_its_turn_is_forgotten_once(
+    service: UnixService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(turns, "MOMENT", -1.0)  # one answer a turn
-    path = tmp_path / "socket"
-    service = UnixService(f"unix://{path}", make_responder)
-    with socket.socket(socket.AF_UNIX) as rude:
-        rude.connect(str(path))
+    with connect(service) as rude:
         service.serve_some(PATIENCE)
         rude.sendall(b"echo a\necho b\n")
         service.serve_some(PATIENCE)
         assert service.turns.ready
     assert service.serve_some(0)  # its end and its turn come together
     assert not service.sessions and not service.turns.ready and not service.serve_some(0)
-    service.close()
 
 
 @pytest.mark.parametrize("url", ["unix://", "unix://relative", "ipc:///tmp/x", "unix:///a\0b", f"unix:///{'x' * 200}"])
