@@ -22,7 +22,7 @@ _DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[a-z]+")
 
 
 class NamedMove(NamedTuple):
-    """The move that an answer names, or "" and the `problem` that the model is told."""
+    """The move that an answer names, or "" and the `problem` to tell the model."""
 
     word: str
     problem: str = ""
