@@ -30,6 +30,7 @@ from tests.support.zmq_service import SERVICE, Connect, ServedZmq
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
+    from tests.support.dialled_bots import DialledBots
     from tests.support.postgres import PostgresServer
 
 # A machine that stands still for a second is no fault of the code under test.
@@ -281,3 +282,12 @@ def store(url: str) -> Iterator["Store"]:
 
     with Store.open(url, create=True) as opened:
         yield opened
+
+
+@pytest.fixture
+def dialled() -> "Iterator[list[DialledBots]]":
+    """Processes of bots that a test starts; they end with it."""
+    running: list[DialledBots] = []
+    yield running
+    for bots in running:
+        bots.cut()

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ggp.protocol.records import Record, read_records
-from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
 from ggp.referee.ladder.store.model import GameRow
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.clock import TimeControl
@@ -29,7 +29,7 @@ from tests.support.dialled_bots import THINK
 FILE = """\
 [lobby]
 listen = "tcp://127.0.0.1:{port}"
-keys = false
+keys = {keys}
 engines = 1
 pairing = 0.05
 watch = "{watch}"
@@ -42,13 +42,32 @@ control = "{control}"
 """
 
 
-def lobby_file(folder: Path, lobby: str = "", pool: str = "", control: str = "60+1", watch: str = "none") -> Path:
-    """A lobby file on a free port, without keys and spectators; `lobby` and `pool` are more lines of its tables."""
-    path = folder / "club.toml"
-    path.write_text(
-        FILE.format(port=free_port(), lobby=lobby, pool=pool, control=control, watch=watch), encoding="utf-8"
-    )
+def lobby_file(
+    folder: Path,
+    lobby: str = "",
+    pool: str = "",
+    control: str = "60+1",
+    watch: str = "none",
+    keys: bool = False,
+    more: str = "",
+) -> Path:
+    """A lobby file on a free port; `lobby` and `pool` are more lines of its tables, `more` comes after them."""
+    path, said = folder / "club.toml", "true" if keys else "false"
+    text = FILE.format(port=free_port(), lobby=lobby, pool=pool, control=control, watch=watch, keys=said)
+    path.write_text(f"{text}{more}", encoding="utf-8")
     return path
+
+
+def key_files(folder: Path, **owners: str) -> dict[str, KeyPair]:
+    """Write server.key, NAME.key for each of these bots, and a keys.json that allows them; the pairs by these names."""
+    pairs, book = {name: new_pair() for name in ("server", *owners)}, Book()
+    for name, pair in pairs.items():
+        write_pair(folder / f"{name}.key", pair)
+        if name != "server":
+            book = allow(book, owners[name], name, pair.public, now())
+    with change(folder / "keys.json") as write:
+        write(book)
+    return pairs
 
 
 def that_count(rows: Iterable[GameRow]) -> list[GameRow]:
@@ -164,25 +183,13 @@ class LobbyWithBots:
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._died: list[str] = []  # bots that ended by themselves
         self.names = [name for group in self._groups for name in group]
-        server, book = new_pair(), Book()
-        write_pair(folder / "server.key", server)
+        server = key_files(folder, **{name: f"owner-of-{name}" for name in self.names})["server"]
         (folder / "server.pub").write_text(server.public, encoding="utf-8")
-        for name in self.names:
-            pair = new_pair()
-            write_pair(folder / f"{name}.key", pair)
-            book = allow(book, f"owner-of-{name}", name, pair.public, now())
-        with change(folder / "keys.json") as write:
-            write(book)
         (folder / "sdk.py").write_text(SDK, encoding="utf-8")
         limits = f"grace = {GRACE}\nhello = 60\ndrain = {drain}\narrivals = {arrivals}"
-        self._file = lobby_file(folder, limits, "openings = 2", CONTROL)
-        self._file.write_text(
-            f'store = "{self._store}"\n{self._file.read_text(encoding="utf-8")}{more}', encoding="utf-8"
-        )
-        text = (
-            self._file.read_text(encoding="utf-8").replace("keys = false", "keys = true").replace("yugo,size=5", game)
-        )
-        self._file.write_text(text.replace("127.0.0.1", host), encoding="utf-8")
+        self._file = lobby_file(folder, limits, "openings = 2", CONTROL, keys=True, more=more)
+        text = self._file.read_text(encoding="utf-8").replace("yugo,size=5", game).replace("127.0.0.1", host)
+        self._file.write_text(f'store = "{self._store}"\n{text}', encoding="utf-8")
 
     @property
     def server(self) -> LobbyProcess:

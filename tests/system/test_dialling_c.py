@@ -89,11 +89,7 @@ def test_whose_place_another_connection_took_does_not_come_back(bots: Running) -
 
 def plays_in_a_lobby(bots: Running, folder: Path, keys: bool) -> None:
     """A pair of games against a bot of the lobby's own."""
-    file = lobby_file(folder)
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("keys = false", f"keys = {str(keys).lower()}") + LOCAL,
-        encoding="utf-8",
-    )
+    file = lobby_file(folder, keys=keys, more=LOCAL)
     write_pair(folder / "server.key", SERVER)
     with change(folder / "keys.json") as write:
         write(allow(Book(), "ann", "dot", MINE.public, now()))

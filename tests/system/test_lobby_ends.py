@@ -19,14 +19,6 @@ KILLS = 15
 
 
 @pytest.fixture
-def dialled() -> Iterator[list[DialledBots]]:
-    running: list[DialledBots] = []
-    yield running
-    for bots in running:
-        bots.cut()
-
-
-@pytest.fixture
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where lobbies have their sockets; short, as names of sockets must be."""
     with tempfile.TemporaryDirectory() as folder:

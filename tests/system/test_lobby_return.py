@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ from tests.support.lobby_server import LobbyProcess, lobby_file, that_count
 pytestmark = pytest.mark.slow
 
 THINK = 0.01
-
-
-@pytest.fixture
-def dialled() -> Iterator[list[DialledBots]]:
-    running: list[DialledBots] = []
-    yield running
-    for bots in running:
-        bots.cut()
 
 
 def under_way(folder: Path, plies: int) -> str:

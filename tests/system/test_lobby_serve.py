@@ -2,7 +2,6 @@
 
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -16,14 +15,6 @@ from tests.support.dialled_bots import DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def dialled() -> Iterator[list[DialledBots]]:
-    running: list[DialledBots] = []
-    yield running
-    for bots in running:
-        bots.cut()
 
 
 def test_bots_play_rated_pairs_and_the_lobby_ends_in_order(tmp_path: Path, dialled: list[DialledBots]) -> None:

@@ -3,37 +3,29 @@
 import json
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from ggp.protocol.lobby_wire import LobbyAnswer
-from ggp.protocol.transports.keys import new_pair, write_pair
+from ggp.protocol.transports.keys import new_pair
 from ggp.referee.cli.challenge import main as challenge
 from ggp.referee.cli.ladder import main as ladder
 from ggp.referee.cli.verify import main as verify
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.server.lobby.auth import Admission, Author, KeyAuth
-from ggp.referee.server.lobby.keys import Book, allow, change, now, read, revoke
+from ggp.referee.server.lobby.keys import change, now, read, revoke
 from ggp.referee.server.lobby.log import EventLog
 from tests.support.cli import Ggp, ggp
 from tests.support.dialled_bots import DialledBots
-from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.support.lobby_server import LobbyProcess, key_files, lobby_file
 from tests.support.lobby_socket import SmallLobby
 from tests.support.memory_lobby import MemoryLobby, open_lobby, until
 from tests.system.test_lobby_return import under_way
 
 THINK = 0.01
-
-
-@pytest.fixture
-def dialled() -> Iterator[list[DialledBots]]:
-    running: list[DialledBots] = []
-    yield running
-    for bots in running:
-        bots.cut()
 
 
 @pytest.mark.slow
@@ -209,11 +201,8 @@ async def test_bot_connection_accepts_no_commands() -> None:
 
 
 async def test_key_identifies_the_author_until_it_is_revoked(tmp_path: Path) -> None:
-    server, alice, eve = new_pair(), new_pair(), new_pair()
-    write_pair(tmp_path / "server.key", server)
-    registry = tmp_path / "keys.json"
-    with change(registry) as write:
-        write(allow(Book(), "alice", "ann", alice.public, now()))
+    pairs, registry = key_files(tmp_path, ann="alice"), tmp_path / "keys.json"
+    server, alice, eve = pairs["server"], pairs["ann"], new_pair()
     keyed = KeyAuth(tmp_path / "server.key", registry, EventLog(quiet=True))
     async with session(keyed=keyed) as (it, heard):
         author, stranger = it.call(alice, server), it.call(eve, server)

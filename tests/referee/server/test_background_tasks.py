@@ -192,30 +192,16 @@ async def test_too_many_connections_from_an_address_leave_the_housekeeping_alive
             one.close()
 
 
-async def test_connections_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_and_keys_are_checked_on_after_failures_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
     async with open_lobby(LobbyTable(hello=0.5)) as it:
-        once = Once(it.router, "cut_silent", monkeypatch)
+        connections = Once(it.router, "cut_silent", monkeypatch)
+        keys = Once(it.sessions._admission, "changed", monkeypatch, times=2)
         with Raw(it.router.url):
             await until(lambda: it.event_log.counts["refused", "silent"] == 1)
-        assert it.event_log.counts["fault", "connections"] == 1 and once.calls
-
-
-async def test_keys_are_checked_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
-    async with open_lobby() as it:
-        once = Once(it.sessions._admission, "changed", monkeypatch, times=2)
-        await until(lambda: once.calls > 2)
+        await until(lambda: keys.calls > 2)
+        assert connections.calls and it.event_log.counts["fault", "connections"] == 1
         assert it.event_log.counts["fault", "keys"] == 2
-
-
-async def test_connections_that_cannot_be_checked_do_not_keep_keys_from_being_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sessions_module, "_CHECK_KEYS", 0.01)
-    async with open_lobby() as it:
-        Once(it.router, "cut_silent", monkeypatch, times=10**6)
-        keys = Once(it.sessions._admission, "changed", monkeypatch, times=0)
-        await until(lambda: it.event_log.counts["fault", "connections"] == 1 and keys.calls > 3)
 
 
 async def test_a_bot_that_cannot_be_welcomed_is_let_go_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,136 +2,45 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from ggp.protocol.commands import Who, commands_of
 from ggp.protocol.errors import CommandFailed
-from ggp.protocol.records import Record
-from ggp.referee.ladder.store.model import Entrant, Pair
 from ggp.referee.ladder.store.store import Store
-from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.server.lobby.auth import OWNER, Author
-from ggp.referee.server.lobby.challenges import Challenges, LobbyCommands, Unrated
+from ggp.referee.server.lobby.challenges import LobbyCommands
 from ggp.referee.server.lobby.config import LobbyTable
-from ggp.referee.server.lobby.game import RunningPairs
-from ggp.referee.server.lobby.log import EventLog
-from ggp.referee.server.lobby.matchmaking import Matchmaker, Rated
-from ggp.referee.server.lobby.open_pairs import OpenPairs, StoreWriter
-from ggp.referee.server.lobby.remote_bot import DIALLED, ConnectedBot, Identity, Lateness, RemoteBot
 from tests.support.codes import raises
-from tests.support.stores import ladder, match, pool
+from tests.support.memory_club import Club
+from tests.support.stores import pool
 
 POOLS = (pool(), pool().unrated())
 ALICE, BOB, EVE = Author("alice", ("ann", "amy")), Author("bob", ("bob",)), Author("eve", ("eve",))
 OWNERS = {"ann": "alice", "amy": "alice", "bob": "bob", "eve": "eve", "house": OWNER}
 
 
-class ChallengeClub(RunningPairs):
-    """A lobby without a router: everything that pairs, its store, and games that wait for `finish`."""
-
-    def __init__(self, folder: Path, table: LobbyTable | None = None) -> None:
-        self.store = Store.open(f"sqlite:///{folder}/club.db", create=True)
-        self.event_log = EventLog(quiet=True)
-        self.writer = StoreWriter(self.store, self.event_log)
-        self.here: list[ConnectedBot] = []
-        self.playing: list[tuple[OpenPairs, Pair, tuple[ConnectedBot, ConnectedBot]]] = []
-        self.met: list[tuple[str, str, str]] = []  # pool and names, in order
-        self.ladder = ladder([], POOLS)
-        self._known: dict[str, Entrant] = {}
-        rows = self.store.enrol(self.ladder)
-        self.maker = Matchmaker(self.ladder, POOLS[0], rows["fast"], self.store)
-        self.unrated = Unrated(POOLS[1], rows["fast/unrated"], self.store)
-        self.rated = Rated([self.maker], self, self.writer)
-        self.table = table or LobbyTable()
-        self.challenges = self.anew()
-
-    def anew(self) -> Challenges:
-        """As after a restart."""
-        self.unrated.load()
-        return Challenges([self.unrated], self.table, self, self.rated, self.writer, self.store, self.event_log)
-
-    async def __aenter__(self) -> "ChallengeClub":
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.writer.close()
-        self.store.close()
-
-    def come(self, *names: str, challenges: bool = True, version: str = "v1") -> None:
-        """Connect these bots, and enter them into the store."""
-        for name in names:
-            line = RemoteBot(lambda route, kind, payload: True, Lateness(), 0.1)
-            line.come_back(b"route")
-            bot = ConnectedBot(Identity(OWNERS[name], name), frozenset(), line, version=version, challenges=challenges)
-            self.here = [one for one in self.here if one.name != name] + [bot]
-            start = BotSpec(name, DIALLED, version=version)
-            entry = Entrant(name, start, ("fast",))
-            self._known[name] = entry.with_unrated() if challenges else entry
-        self.store.enrol(ladder(list(self._known.values()), POOLS))
-        self.maker.enrolled()
-        self.unrated.enrolled()
-
-    def leave(self, name: str) -> None:
-        self.here = [one for one in self.here if one.name != name]
-
-    def bots(self) -> list[ConnectedBot]:
-        return self.here
-
-    def idle(self) -> list[ConnectedBot]:
-        return [bot for bot in self.here if not bot.playing]
-
-    def room_left(self) -> bool:
-        return True
-
-    def start(
-        self, open_pairs: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
-    ) -> None:
-        """As the lobby does it."""
-        open_pairs.claim(pair)
-        for bot in bots:
-            bot.playing, bot.challenged = True, not open_pairs.pool.rated
-        self.playing.append((open_pairs, pair, bots))
-        self.met.append((open_pairs.pool.name, bots[0].name, bots[1].name))
-
-    def finish(self, left: bool = False) -> None:
-        """Every match ends; `left`: before it began, because a bot left."""
-        for open_pairs, pair, bots in self.playing:
-            names = [bot.name for bot in bots]
-            if not left:
-                for result in self.store.add([match(pair, 0, 0, names=names), match(pair, 1, 0, names=names)]):
-                    open_pairs.fix(result)
-            open_pairs.release(pair, pair if left else None)
-            for bot in bots:
-                bot.playing = False
-        self.playing.clear()
-
-    async def look(self) -> None:
-        """As the lobby does it."""
-        await self.challenges.update()
-        await self.rated.pair_idle(self.challenges.waiting_challengers())
-
-    async def play(self, rounds: int) -> list[tuple[str, str, str]]:
-        """The pairs of so many rounds."""
-        before = len(self.met)
-        for _ in range(rounds):
-            await self.look()
-            self.finish()
-        return list(self.met[before:])
+@asynccontextmanager
+async def opened(folder: Path, table: LobbyTable | None = None) -> AsyncIterator[Club]:
+    with Store.open(f"sqlite:///{folder}/club.db", create=True) as store:
+        made = Club(store, POOLS, OWNERS, table)
+        yield made
+        await made.writer.close()
 
 
 @pytest.fixture
-async def club(tmp_path: Path) -> AsyncIterator[ChallengeClub]:
-    async with ChallengeClub(tmp_path) as opened:
-        yield opened
+async def club(tmp_path: Path) -> AsyncIterator[Club]:
+    async with opened(tmp_path) as made:
+        yield made
 
 
 def kinds(met: list[tuple[str, str, str]]) -> str:
     return "".join("c" if one[0] == "fast/unrated" else "r" for one in met)
 
 
-async def test_every_second_pair_is_a_challenge_until_it_is_over(club: ChallengeClub) -> None:
+async def test_every_second_pair_is_a_challenge_until_it_is_over(club: Club) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
     met = await club.play(7)
@@ -143,13 +52,13 @@ async def test_every_second_pair_is_a_challenge_until_it_is_over(club: Challenge
     assert club.challenges.open == {} and club.event_log.counts["challenge", "over"] == 1
 
 
-async def test_challenge_goes_on_without_a_rated_opponent(club: ChallengeClub) -> None:
+async def test_challenge_goes_on_without_a_rated_opponent(club: Club) -> None:
     club.come("ann", "amy")
     await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
     assert kinds(await club.play(4)) == "ccc", "bots of one owner play each other in challenges only"
 
 
-async def test_challenger_waits_for_its_opponent(club: ChallengeClub) -> None:
+async def test_challenger_waits_for_its_opponent(club: Club) -> None:
     club.come("ann", "bob", "eve")
     bob = next(bot for bot in club.here if bot.name == "bob")
     bob.playing = True
@@ -165,7 +74,7 @@ async def test_challenger_waits_for_its_opponent(club: ChallengeClub) -> None:
     assert club.met[1][0] == "fast" and set(club.met[1][1:]) == {"ann", "eve"}, "it was challenged, and is rated now"
 
 
-async def test_challengers_of_one_bot_take_turns(club: ChallengeClub) -> None:
+async def test_challengers_of_one_bot_take_turns(club: Club) -> None:
     club.come("ann", "bob", "eve")
     await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.challenges.order(EVE, "fast", "eve", "bob", 2)
@@ -173,7 +82,7 @@ async def test_challengers_of_one_bot_take_turns(club: ChallengeClub) -> None:
     assert [one[1] for one in met] in (["ann", "eve", "ann", "eve"], ["ann", "eve", "eve", "ann"])
 
 
-async def test_bot_that_accepts_no_challenges_gets_none(club: ChallengeClub) -> None:
+async def test_bot_that_accepts_no_challenges_gets_none(club: Club) -> None:
     club.come("ann")
     club.come("bob", challenges=False)
     with raises(CommandFailed, "not-challengeable"):
@@ -186,7 +95,7 @@ async def test_bot_that_accepts_no_challenges_gets_none(club: ChallengeClub) -> 
     assert "state=withdrawn" in (said := await club.challenges.status(id)) and said.endswith("bob takes no challenges")
 
 
-async def test_new_version_withdraws_a_challenge(club: ChallengeClub) -> None:
+async def test_new_version_withdraws_a_challenge(club: Club) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
     club.come("bob", version="v2")
@@ -194,7 +103,7 @@ async def test_new_version_withdraws_a_challenge(club: ChallengeClub) -> None:
     assert (await club.challenges.status(id)).endswith("reason=bob is another version now")
 
 
-async def test_suspension_withdraws_challenges(club: ChallengeClub) -> None:
+async def test_suspension_withdraws_challenges(club: Club) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     version = next(seat.id for seat in club.unrated.seats.values() if seat.name == "bob")
@@ -218,7 +127,7 @@ async def test_suspension_withdraws_challenges(club: ChallengeClub) -> None:
         ("fast ann bob", 51, "bad-pairs"),
     ],
 )
-async def test_invalid_challenge_is_refused(club: ChallengeClub, words: str, pairs: int, code: str) -> None:
+async def test_invalid_challenge_is_refused(club: Club, words: str, pairs: int, code: str) -> None:
     club.come("ann", "bob")
     with raises(CommandFailed, code):
         game, mine, theirs = words.split()
@@ -227,7 +136,7 @@ async def test_invalid_challenge_is_refused(club: ChallengeClub, words: str, pai
 
 
 async def test_open_challenges_of_an_owner_are_limited(tmp_path: Path) -> None:
-    async with ChallengeClub(tmp_path, LobbyTable(challenges=2)) as club:
+    async with opened(tmp_path, LobbyTable(challenges=2)) as club:
         club.come("ann", "amy", "bob", "eve")
         for other in ("bob", "eve"):
             await club.challenges.order(ALICE, "fast", "ann", other, 1)
@@ -238,7 +147,7 @@ async def test_open_challenges_of_an_owner_are_limited(tmp_path: Path) -> None:
         await club.challenges.order(ALICE, "fast", "amy", "eve", 1)
 
 
-async def test_only_the_two_owners_may_withdraw(club: ChallengeClub) -> None:
+async def test_only_the_two_owners_may_withdraw(club: Club) -> None:
     club.come("ann", "bob", "eve")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 3)
     with raises(CommandFailed, "not-yours"):
@@ -260,7 +169,7 @@ async def test_only_the_two_owners_may_withdraw(club: ChallengeClub) -> None:
         await club.challenges.status(7)
 
 
-async def test_open_pairs_of_a_withdrawn_challenge_are_not_played(club: ChallengeClub) -> None:
+async def test_open_pairs_of_a_withdrawn_challenge_are_not_played(club: Club) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
     await club.look()
@@ -271,7 +180,7 @@ async def test_open_pairs_of_a_withdrawn_challenge_are_not_played(club: Challeng
     assert club.store.open_pairs(club.unrated.row) == []
 
 
-async def test_no_pair_starts_while_the_store_withdraws_the_challenge(club: ChallengeClub) -> None:
+async def test_no_pair_starts_while_the_store_withdraws_the_challenge(club: Club) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     withdrawn = asyncio.create_task(club.challenges.withdraw(ALICE, id))
@@ -281,7 +190,7 @@ async def test_no_pair_starts_while_the_store_withdraws_the_challenge(club: Chal
     assert club.met == [] and "state=withdrawn" in await club.challenges.status(id)
 
 
-async def test_pair_abandoned_during_a_withdrawal_is_withdrawn_too(club: ChallengeClub) -> None:
+async def test_pair_abandoned_during_a_withdrawal_is_withdrawn_too(club: Club) -> None:
     club.come("ann", "bob")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     await club.challenges.update()
@@ -295,7 +204,7 @@ async def test_pair_abandoned_during_a_withdrawal_is_withdrawn_too(club: Challen
 
 
 async def test_challenge_expires(tmp_path: Path) -> None:
-    async with ChallengeClub(tmp_path, LobbyTable(challenge_days=0)) as club:
+    async with opened(tmp_path, LobbyTable(challenge_days=0)) as club:
         club.come("ann", "bob")
         id = await club.challenges.order(ALICE, "fast", "ann", "bob", 1)
         await club.challenges.update()
@@ -303,7 +212,7 @@ async def test_challenge_expires(tmp_path: Path) -> None:
         assert club.met == []
 
 
-async def test_status_says_why_a_challenge_waits(club: ChallengeClub) -> None:
+async def test_status_says_why_a_challenge_waits(club: Club) -> None:
     club.come("ann", "bob", "eve")
     id = await club.challenges.order(ALICE, "fast", "ann", "bob", 2)
     club.leave("bob")
@@ -317,7 +226,7 @@ async def test_status_says_why_a_challenge_waits(club: ChallengeClub) -> None:
     assert (await club.challenges.status(id)).endswith("reason=bob will be rated first")
 
 
-async def test_challenges_survive_a_restart(club: ChallengeClub) -> None:
+async def test_challenges_survive_a_restart(club: Club) -> None:
     club.come("ann", "amy")
     id = await club.challenges.order(ALICE, "fast", "ann", "amy", 3)
     await club.play(1)
@@ -326,12 +235,12 @@ async def test_challenges_survive_a_restart(club: ChallengeClub) -> None:
     assert kinds(await club.play(4)) == "cc" and "state=over" in await again.status(id)
 
 
-async def test_values_of_a_listing_are_single_words(club: ChallengeClub) -> None:
+async def test_values_of_a_listing_are_single_words(club: Club) -> None:
     club.come("house")
     assert club.challenges.bots() == ["name=house owner=the_lobby state=joining challenges=yes games=all"]
 
 
-async def test_commands_are_answered_and_invalid_ones_change_nothing(club: ChallengeClub) -> None:
+async def test_commands_are_answered_and_invalid_ones_change_nothing(club: Club) -> None:
     answers: list[bytes] = []
     ended: list[bytes] = []
     orders = LobbyCommands(club.challenges, club.event_log, lambda route, answer: answers.append(answer), ended.append)
@@ -372,7 +281,7 @@ async def test_commands_are_answered_and_invalid_ones_change_nothing(club: Chall
     await orders.close()
 
 
-async def test_other_tasks_run_between_two_commands(club: ChallengeClub) -> None:
+async def test_other_tasks_run_between_two_commands(club: Club) -> None:
     answers: list[bytes] = []
     orders = LobbyCommands(
         club.challenges, club.event_log, lambda route, answer: answers.append(answer), lambda route: None

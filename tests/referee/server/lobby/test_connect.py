@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.protocol.transports.keys import KeyPair
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.sandbox.levels import Sandbox
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.server.lobby.connect import BotEnded, BotProcess
-from ggp.referee.server.lobby.keys import Book, allow, change, now, revoke
+from ggp.referee.server.lobby.keys import change, now, read, revoke
 from tests.support.cli import Ggp, ggp, wait_until
 from tests.support.codes import raises
-from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.support.lobby_server import LobbyProcess, key_files, lobby_file
 from tests.system.test_lobby_return import under_way
 
 pytestmark = pytest.mark.slow
@@ -32,16 +32,8 @@ def connect(folder: Path, url: str, name: str, server: KeyPair, *bot: str) -> Gg
 
 
 def test_connected_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> None:
-    server_pair, book = new_pair(), Book()
-    write_pair(tmp_path / "server.key", server_pair)
-    for owner, bot in (("ann", "a"), ("bob", "b")):
-        pair = new_pair()
-        write_pair(tmp_path / f"{bot}.key", pair)
-        book = allow(book, owner, bot, pair.public, now())
-    with change(tmp_path / "keys.json") as write:
-        write(book)
-    file = lobby_file(tmp_path)
-    file.write_text(file.read_text(encoding="utf-8").replace("keys = false", "keys = true"), encoding="utf-8")
+    server_pair = key_files(tmp_path, a="ann", b="bob")["server"]
+    file = lobby_file(tmp_path, keys=True)
     server = LobbyProcess(file)
     random = connect(tmp_path, server.url, "a", server_pair, *BOTS, "random")
     greedy = connect(tmp_path, server.url, "b", server_pair, *BOTS, "greedy", "playouts=2")
@@ -149,31 +141,24 @@ def test_ctrl_c_finishes_the_game_and_starts_no_other(tmp_path: Path, by_itself:
 
 def test_lasting_refusals_are_not_retried(tmp_path: Path) -> None:
     """Each program that dials prints the reason and ends with status 2."""
-    server_pair, ann, bob = new_pair(), new_pair(), new_pair()
-    for name, pair in (("server", server_pair), ("ann", ann), ("bob", bob)):
-        write_pair(tmp_path / f"{name}.key", pair)
-    (tmp_path / "ann.pub").write_text(ann.public, encoding="utf-8")
-    book = allow(Book(), "ann", "a", ann.public, now())
-    book = allow(book, "bob", "b", bob.public, now())
+    pairs = key_files(tmp_path, a="ann", b="bob")
+    (tmp_path / "a.pub").write_text(pairs["a"].public, encoding="utf-8")
     with change(tmp_path / "keys.json") as write:
-        write(revoke(book, "bob", now())[0])
-    file = lobby_file(tmp_path)
-    local = '\n[bot.house]\ncommand = "random"\n'
-    file.write_text(file.read_text(encoding="utf-8").replace("keys = false", "keys = true") + local, encoding="utf-8")
-    server = LobbyProcess(file)
+        write(revoke(read(tmp_path / "keys.json"), "bob", now())[0])
+    server = LobbyProcess(lobby_file(tmp_path, keys=True, more='[bot.house]\ncommand = "random"\n'))
     script = tmp_path / "bot.py"
     script.write_text(SLOW, encoding="utf-8")
 
     def keys(key: str, server_key: str) -> tuple[str, ...]:
         return ("--key", str(tmp_path / key), "--server-key", server_key)
 
-    right = server_pair.public
+    right = pairs["server"].public
     cases: list[tuple[tuple[str, ...], str, str]] = [
-        (keys("ann.key", right), "other", "this key speaks for a, not for 'other'"),
-        (keys("ann.key", right), "house", "house is a bot of the lobby's own: choose another name"),
-        (keys("bob.key", right), "b", "ask its operator whether"),
-        (keys("ann.key", ann.public), "a", "the key in --server-key is probably not this server's"),
-        (keys("ann.pub", right), "a", "holds only the public half of a pair"),
+        (keys("a.key", right), "other", "this key speaks for a, not for 'other'"),
+        (keys("a.key", right), "house", "house is a bot of the lobby's own: choose another name"),
+        (keys("b.key", right), "b", "ask its operator whether"),
+        (keys("a.key", pairs["a"].public), "a", "the key in --server-key is probably not this server's"),
+        (keys("a.pub", right), "a", "holds only the public half of a pair"),
         ((), "a", "add --key FILE and --server-key KEY"),
     ]
     started = [

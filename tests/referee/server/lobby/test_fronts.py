@@ -20,7 +20,8 @@ from ggp.referee.server.lobby.fronts import Front
 from ggp.referee.server.lobby.limits import FREE
 from ggp.referee.server.lobby.matchmaking import Matchmaker, Registration
 from ggp.referee.server.lobby.open_pairs import StoreWriter
-from ggp.referee.server.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
+from ggp.referee.server.lobby.remote_bot import ConnectedBot
+from tests.support.memory_club import connected_bot
 from tests.support.memory_lobby import MemoryLobby, open_lobby, until
 from tests.support.stores import ladder, match
 
@@ -199,9 +200,7 @@ async def test_a_bot_that_changed_elsewhere_is_entered_again(store: Store) -> No
         row = each.load(each is one)["fast"]
 
     def bot(version: str) -> ConnectedBot:
-        line = RemoteBot(lambda route, kind, payloads: True, Lateness(), 0.1)
-        made = ConnectedBot(Identity("ann", "ann"), frozenset(), line)
-        made.version = version
+        made = connected_bot("ann", version=version)
         made.set_terms(Hello("ann", challenges=False))
         return made
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import Mock
@@ -31,7 +31,7 @@ from ggp.referee.server.lobby.remote_bot import ConnectedBot, Identity, Local
 from tests.support.cli import PYTHON, ggp
 from tests.support.codes import raises
 from tests.support.dialled_bots import DialledBots, dial
-from tests.support.lobby_server import LobbyProcess, lobby_file
+from tests.support.lobby_server import LobbyProcess, key_files, lobby_file
 from tests.support.lobby_socket import SmallLobby
 from tests.support.memory_lobby import open_lobby, until
 from tests.system.test_lobby_return import under_way
@@ -115,9 +115,7 @@ def known(bot: Local) -> LocalIdentities:
 @pytest.mark.parametrize("keys", [False, True])
 async def test_local_bot_is_identified_by_its_process(tmp_path: Path, keys: bool) -> None:
     local = read(tmp_path, one={"command": "greedy"}).local[0]
-    write_pair(tmp_path / "server.key", new_pair())
-    with change(tmp_path / "keys.json") as write:
-        write(Book())
+    key_files(tmp_path)
     bots, inside = known(local), f"ipc://{tmp_path}/router"
     keyed = KeyAuth(tmp_path / "server.key", tmp_path / "keys.json", quiet(), local=bots) if keys else None
     async with open_lobby(admission=keyed or Admission(bots), connections=0, inside=inside) as it:
@@ -243,23 +241,9 @@ copies = 2
 """
 
 
-@pytest.fixture
-def dialled() -> Iterator[list[DialledBots]]:
-    started: list[DialledBots] = []
-    yield started
-    for bots in started:
-        bots.cut()
-
-
 @pytest.mark.slow
 def test_a_lobby_with_keys_and_only_local_bots_needs_no_registry(tmp_path: Path) -> None:
-    file = lobby_file(tmp_path, "local_matches = true")
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("keys = false", "keys = true")
-        + LOCAL
-        + '[bot.other]\ncommand = "random"\n',
-        encoding="utf-8",
-    )
+    file = lobby_file(tmp_path, "local_matches = true", keys=True, more=f'{LOCAL}[bot.other]\ncommand = "random"\n')
     own, mine = new_pair(), new_pair()
     write_pair(tmp_path / "server.key", own)
     server = LobbyProcess(file)
@@ -290,8 +274,7 @@ def test_a_lobby_with_keys_and_no_local_bot_needs_a_registry(tmp_path: Path) -> 
 def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
     tmp_path: Path, dialled: list[DialledBots]
 ) -> None:
-    file = lobby_file(tmp_path)
-    file.write_text(file.read_text(encoding="utf-8") + LOCAL, encoding="utf-8")
+    file = lobby_file(tmp_path, more=LOCAL)
     server = LobbyProcess(file)
     server.wait_for("joined", 2, bot="house", owner=OWNER)
     standing = server.pids("ggp.bots", "greedy")
@@ -316,8 +299,7 @@ def test_single_remote_bot_plays_local_bots_also_after_a_killed_server(
 
 @pytest.mark.slow
 def test_a_lobby_starts_without_a_bot_whose_program_is_missing_and_with_it_when_it_is_there(tmp_path: Path) -> None:
-    file = lobby_file(tmp_path)
-    file.write_text(file.read_text(encoding="utf-8") + LOCAL + '[bot.late]\ncommand = "./late"\n', encoding="utf-8")
+    file = lobby_file(tmp_path, more=f'{LOCAL}[bot.late]\ncommand = "./late"\n')
     server = LobbyProcess(file)
     server.wait_for("joined", bot="house")
     (said,) = server.events("local")

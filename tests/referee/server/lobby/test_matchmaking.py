@@ -5,7 +5,6 @@ import re
 import signal
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,24 +17,21 @@ import zmq
 from ggp.bots.random import make_choose
 from ggp.bots.rng import BotRng
 from ggp.bots.sdk import Bot
-from ggp.protocol.records import Record
 from ggp.protocol.responder import Responder
 from ggp.referee.ladder.rating import rate_seats, rate_tally
-from ggp.referee.ladder.store.model import Pair
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ratings.bradley_terry import MODELS, Counts, Priors
 from ggp.referee.ratings.ratings import rate
 from ggp.referee.server.lobby import matchmaking
-from ggp.referee.server.lobby.game import RunningPairs
 from ggp.referee.server.lobby.limits import FREE, HOUR, LONGEST, Backoff, Frequency
 from ggp.referee.server.lobby.log import EventLog
-from ggp.referee.server.lobby.matchmaking import OFTEN, VERSIONS, Matchmaker, Rated, Registration
-from ggp.referee.server.lobby.open_pairs import OpenPairs, StoreWriter
-from ggp.referee.server.lobby.remote_bot import ConnectedBot, Identity, Lateness, RemoteBot
+from ggp.referee.server.lobby.matchmaking import OFTEN, VERSIONS, Matchmaker, Registration
+from ggp.referee.server.lobby.open_pairs import StoreWriter
 from tests.support.cli import wait_until
 from tests.support.dialled_bots import Dialled, DialledBots
 from tests.support.lobby_server import LobbyProcess, lobby_file
-from tests.support.stores import by_id, entrant, ladder, match, pool
+from tests.support.memory_club import Club, connected_bot
+from tests.support.stores import by_id, ladder, match, pool
 from tests.system.test_lobby_return import under_way
 
 
@@ -43,14 +39,6 @@ from tests.system.test_lobby_return import under_way
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(f"sqlite:///{tmp_path}/club.db", create=True) as opened:
         yield opened
-
-
-@pytest.fixture
-def dialled() -> Iterator[list[DialledBots]]:
-    running: list[DialledBots] = []
-    yield running
-    for bots in running:
-        bots.cut()
 
 
 # -- ratings ---------------------------------------------------------------------------------------------------------
@@ -200,11 +188,6 @@ def test_ratings_for_pairing_are_cached(
 # -- registration ----------------------------------------------------------------------------------------------------
 
 
-def bot(name: str, version: str) -> ConnectedBot:
-    line = RemoteBot(lambda route, kind, payloads: True, Lateness(), 0.1)
-    return ConnectedBot(Identity("ann", name), frozenset(), line, version=version)
-
-
 @pytest.mark.slow
 async def test_versions_of_a_bot_are_limited(store: Store) -> None:
     writer = StoreWriter(store, EventLog(quiet=True))
@@ -214,8 +197,8 @@ async def test_versions_of_a_bot_are_limited(store: Store) -> None:
 
     async def come(version: int, now: float) -> bool:
         """Whether it is entered."""
-        one = bot("bot", f"v{version}")
-        return not await registration.enrol([one, bot("other", "v1")], lambda: None, now)
+        bots = [connected_bot("bot", "ann", f"v{version}"), connected_bot("other", "ann")]
+        return not await registration.enrol(bots, lambda: None, now)
 
     (row,) = {row.id for row in store.pools()}
     try:
@@ -358,51 +341,16 @@ def test_stopped_server_costs_no_bot_its_game(tmp_path: Path, dialled: list[Dial
 # -- several pools -----------------------------------------------------------------------------------------------------
 
 
-class PoolsClub(RunningPairs):
-    """Idle bots that play in several pools, matchmakers on a real store, and matches that end at once."""
-
-    def __init__(self, store: Store, weights: dict[str, float], bots: dict[str, tuple[str, ...]]) -> None:
-        pools = [replace(pool(name, size=str(5 + at)), weight=weights[name]) for at, name in enumerate(weights)]
-        self.ladder = ladder([entrant(name, pools=theirs) for name, theirs in bots.items()], pools)
-        rows = store.enrol(self.ladder)
-        self.here = []
-        for name in bots:
-            line = RemoteBot(lambda route, kind, payload: True, Lateness(), 0.1)
-            line.come_back(b"route")
-            self.here.append(ConnectedBot(Identity(name, name), frozenset(), line, version="v1"))
-        makers = [Matchmaker(self.ladder, pool, rows[pool.name], store) for pool in pools]
-        self.rated = Rated(makers, self, StoreWriter(store, EventLog(quiet=True)))
-        self.begun: Counter[str] = Counter()
-        self.playing: list[tuple[OpenPairs, Pair, tuple[ConnectedBot, ConnectedBot]]] = []
-
-    def bots(self) -> list[ConnectedBot]:
-        return self.here
-
-    def idle(self) -> list[ConnectedBot]:
-        return [bot for bot in self.here if not bot.playing]
-
-    def room_left(self) -> bool:
-        return True
-
-    def start(
-        self, open_pairs: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
-    ) -> None:
-        open_pairs.claim(pair)
-        for bot in bots:
-            bot.playing = True
-        self.begun[open_pairs.pool.name] += 1
-        self.playing.append((open_pairs, pair, bots))
-
-    async def play(self, pairs: int, chance: Random) -> None:
-        """Pair until so many pairs were begun. Some of those that are under way, at random, end before each round."""
-        while self.begun.total() < pairs:
-            await self.rated.pair_idle()
-            ended = [one for one in self.playing if chance.random() < 0.7]
-            self.playing = [one for one in self.playing if one not in ended]
-            for open_pairs, pair, bots in ended:
-                open_pairs.release(pair, None)
-                for bot in bots:
-                    bot.playing = False
+async def shares(store: Store, weights: dict[str, float], bots: dict[str, tuple[str, ...]]) -> dict[str, float]:
+    """The pools' shares of two thousand pairs. Before each round, some matches end at random."""
+    club = Club(store, [replace(pool(name, size=str(5 + at)), weight=weights[name]) for at, name in enumerate(weights)])
+    for name, theirs in bots.items():
+        club.come(name, pools=theirs)
+    chance = Random(7)
+    while len(club.met) < 2000:
+        await club.look()
+        club.release([one for one in club.playing if chance.random() < 0.7])
+    return {name: sum(one[0] == name for one in club.met) / len(club.met) for name in weights}
 
 
 @pytest.mark.slow
@@ -411,19 +359,12 @@ async def test_pools_share_two_thousand_pairings_by_their_weights(store: Store, 
     """Every bot plays in every pool. The first pool of the file gets no more than its share, whatever is idle."""
     weights = {"one": 1.0, "two": 1.0, "half": 0.5, "five": 5.0, "last": 2.5}
     bots = {f"b{at}": tuple(weights) for at in range(number)}
-    club = PoolsClub(store, weights, bots)
-    await club.play(2000, Random(7))
-    for name, weight in weights.items():
-        assert club.begun[name] / club.begun.total() == pytest.approx(weight / 10, abs=0.02), club.begun
+    for name, share in (await shares(store, weights, bots)).items():
+        assert share == pytest.approx(weights[name] / 10, abs=0.02), name
 
 
 @pytest.mark.slow
 async def test_bots_of_one_pool_do_not_keep_the_others_from_their_share(store: Store) -> None:
     """Four bots play in both pools, four more in the first one alone: these get their games, and so does the second."""
-    club = PoolsClub(
-        store,
-        {"main": 1.0, "side": 1.0},
-        {f"b{at}": ("main", "side") if at < 4 else ("main",) for at in range(8)},
-    )
-    await club.play(2000, Random(7))
-    assert club.begun["side"] / club.begun.total() > 0.3, club.begun
+    bots: dict[str, tuple[str, ...]] = {f"b{at}": ("main", "side") if at < 4 else ("main",) for at in range(8)}
+    assert (await shares(store, {"main": 1.0, "side": 1.0}, bots))["side"] > 0.3

@@ -1,7 +1,7 @@
 """A remote bot: what it is sent after a reconnect, what a move is charged, who is blamed. Simulated time."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -116,29 +116,23 @@ def test_transcript_is_empty_between_matches() -> None:
     assert made.answered(b"=\n\n") is None
 
 
-def test_only_lf_ends_a_command() -> None:
+def recorded(lateness: Lateness) -> tuple[RemoteBot, list[bytes]]:
+    """A bot that is connected, and what it is sent."""
     sent: list[bytes] = []
-
-    def send(route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
-        sent.extend(payloads)
-        return True
-
-    line = RemoteBot(send, Lateness(), 0.1)
+    line = RemoteBot(lambda route, kind, payloads: not sent.extend(payloads), lateness, 0.1)  # type: ignore[func-returns-value]
     line.come_back(b"route")
+    return line, sent
+
+
+def test_only_lf_ends_a_command() -> None:
+    line, sent = recorded(Lateness())
     run_blocking(line.write("1 echo a\u2028b\x85c\n2 name\n".encode()))
     assert sent == ["1 echo a\u2028b\x85c\n".encode(), b"2 name\n"]
 
 
 def test_lines_in_flight_are_bounded_and_the_wait_is_credited_up_to_the_cap() -> None:
-    sent: list[bytes] = []
     clock = [0.0]
-
-    def send(route: bytes, kind: bytes, payloads: Sequence[bytes]) -> bool:
-        sent.extend(payloads)
-        return True
-
-    line = RemoteBot(send, Lateness(lambda: clock[0]), 0.1)
-    line.come_back(b"route")
+    line, sent = recorded(Lateness(lambda: clock[0]))
     moves = [f"{number} play black A{number}\n".encode() for number in range(200)]
     run_blocking(line.write(b"".join([*moves, b"200 genmove white\n"])))
     for number in range(200):
@@ -162,17 +156,29 @@ def program(seed: int, name: str = "far", version: str = "1") -> Callable[[], Re
     return lambda: Responder(name, version, Bot(make_choose(BotRng(seed))).handlers())
 
 
+Later = tuple[float, Callable[[DistantBot], object]]
+CUT, RETURN = DistantBot.cut, DistantBot.connect
+
+
+def stand_still(seconds: float) -> Callable[[DistantBot], object]:
+    return lambda ann: setattr(ann.loop, "at", ann.loop.at + seconds)
+
+
 def play(
-    prepare: Callable[[SimulatedLoop, DistantBot, DistantBot], object], control: str = "10+0.1", cap: float = 0.1
+    control: str = "10+0.1", ann: dict[str, object] | None = None, bob: dict[str, object] | None = None, *then: Later
 ) -> tuple[DistantMatch, DistantBot, DistantBot]:
-    """A match between ann and bob, once they were prepared."""
+    """A match between ann and bob with these ways and times to think; `then`: what happens to ann, and when."""
 
     async def go(loop: SimulatedLoop) -> tuple[DistantMatch, DistantBot, DistantBot]:
         lateness = Lateness(loop.time)
         lateness.start()
-        ann, bob = (DistantBot(loop, program(seed), lateness, cap) for seed in (1, 2))
-        prepare(loop, ann, bob)
-        return await DistantMatch(loop, lateness, (ann, bob), control).play(), ann, bob
+        bots = one, two = tuple(DistantBot(loop, program(seed), lateness, 0.1) for seed in (1, 2))
+        for bot, values in zip(bots, (ann or {}, bob or {}), strict=True):
+            for name, value in values.items():
+                setattr(bot, name, value)
+        for when, what in then:
+            loop.call_later(when, what, one)
+        return await DistantMatch(loop, lateness, bots, control).play(), one, two
 
     return run(go)
 
@@ -191,29 +197,19 @@ def warnings(match: DistantMatch) -> str:
 
 @pytest.mark.parametrize("control", ["10+0.1", "none"])
 def test_network_delay_up_to_the_cap_is_not_charged(control: str) -> None:
-    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.way, ann.think, bob.way, bob.think = 0.08, 0.05, 0.0, 0.03
-
-    match, *_ = play(far, control)
+    match, *_ = play(control, {"way": 0.08, "think": 0.05}, {"way": 0.0, "think": 0.03})
     assert end(match)[1] == "rules"
     assert set(match.charged(1)) <= {49, 50} and set(match.charged(2)) <= {29, 30}
 
 
 def test_network_delay_beyond_the_cap_is_charged() -> None:
-    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.way, ann.think = 0.25, 0.05
-
-    match, *_ = play(far, "20+1")
+    match, *_ = play("20+1", {"way": 0.25, "think": 0.05})
     assert set(match.charged(1)) <= {199, 200}
 
 
 def test_slow_answers_to_probes_gain_the_cap_at_most() -> None:
     """It delays all its answers; the delay of the probe gives it the cap of 0.1 s, and no more."""
-
-    def slow(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.dally, ann.think = 0.2, 0.05
-
-    match, *_ = play(slow, "60+1")
+    match, *_ = play("60+1", {"dally": 0.2, "think": 0.05})
     longest = max(match.charged(1))
     assert min(match.charged(1)) >= 450 - 200 - 100 - 1 and longest <= 450  # the first turn has no `play`
     assert all(ms >= 349 for ms in match.charged(1)[1:])
@@ -221,41 +217,28 @@ def test_slow_answers_to_probes_gain_the_cap_at_most() -> None:
 
 def test_least_round_trip_time_counts() -> None:
     chance = random.Random(7)
-
-    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.way, ann.think = lambda: chance.uniform(0.04, 0.2), 0.05
-
-    match, *_ = play(far, "20+1")
+    match, *_ = play("20+1", {"way": lambda: chance.uniform(0.04, 0.2), "think": 0.05})
     assert max(match.charged(1)) <= 50 + 200 - 40 and min(match.charged(1)) >= 50 - (100 - 40)
 
 
-def test_round_trip_time_is_measured_again_after_a_reconnect() -> None:
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.08), (0.08, 0.0)])
+def test_round_trip_time_is_measured_again_after_a_reconnect(before: float, after: float) -> None:
     """From near to far the delay is credited at once, and from far to near no longer."""
-    for before, after in ((0.0, 0.08), (0.08, 0.0)):
 
-        def far(
-            loop: SimulatedLoop, ann: DistantBot, bob: DistantBot, before: float = before, after: float = after
-        ) -> None:
-            def move() -> None:
-                ann.cut()
-                ann.way = after
-                ann.connect()
+    def move(ann: DistantBot) -> None:
+        ann.cut()
+        ann.way = after
+        ann.connect()
 
-            ann.way, ann.think, bob.think = before, 0.05, 0.5
-            loop.call_later(5.8, move)
-
-        match, ann, _ = play(far, "20+1")
-        charged = match.charged(1)
-        assert end(match)[1] == "rules" and ann.connection == 3
-        calm = [ms for ms in charged if ms < 100]  # all but the turn in which it was away, if it was
-        assert len(calm) >= len(charged) - 1 and set(calm) <= {49, 50}, charged
+    match, ann, _ = play("20+1", {"way": before, "think": 0.05}, {"think": 0.5}, (5.8, move))
+    charged = match.charged(1)
+    assert end(match)[1] == "rules" and ann.connection == 3
+    calm = [ms for ms in charged if ms < 100]  # all but the turn in which it was away, if it was
+    assert len(calm) >= len(charged) - 1 and set(calm) <= {49, 50}, charged
 
 
 def test_round_trip_time_is_measured_before_every_match() -> None:
-    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.way, ann.think = 0.06, 0.05
-
-    match, ann, _ = play(far, "none")
+    match, ann, _ = play("none", {"way": 0.06, "think": 0.05})
     assert match.charged(1)[0] in (49, 50)
     assert [line for _, line in ann.heard][4:6] == ["protocol_version", "ggp-new yugo size=5"]
 
@@ -263,65 +246,51 @@ def test_round_trip_time_is_measured_before_every_match() -> None:
 # -- blame for a late answer ------------------------------------------------------------------------------------------
 
 
-def test_slow_bot_is_blamed_itself() -> None:
-    def slow(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think, ann.way = 1.3, 0.02
-
-    match, *_ = play(slow, "1+0.1")
+@pytest.mark.parametrize(
+    ("control", "ann", "bob", "then", "said"),
+    [
+        (
+            "1+0.1",
+            {"think": 1.3, "way": 0.02},
+            {},
+            (),
+            "the answer came 300 ms after its time was up; bot (network: the way takes 20 ms, credited",
+        ),
+        (
+            "1+0.6",
+            {"think": 0.05},
+            {"think": 0.5},
+            ((5.2, lambda ann: setattr(ann, "way", 3.0)),),
+            "; network: the way took 3000 ms this time (network: the way takes 0 ms, credited 0 of",
+        ),
+        (
+            "2+0",
+            {"think": 0.3},
+            {"think": 0.3},
+            ((1.0, CUT), (4.0, RETURN)),
+            "; network: its connection was lost meanwhile (",
+        ),
+    ],
+    ids=["slow bot", "slow network", "lost connection"],
+)
+def test_a_loss_on_time_says_what_was_slow(
+    control: str, ann: dict[str, object], bob: dict[str, object], then: tuple[Later, ...], said: str
+) -> None:
+    match, *_ = play(control, ann, bob, *then)
     letter, termination, detail = end(match)
-    assert (letter, termination) == ("T", "time")
-    assert detail.startswith(
-        "the answer came 300 ms after its time was up; bot (network: the way takes 20 ms, credited"
-    )
-
-
-def test_slow_network_is_blamed() -> None:
-    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think, bob.think = 0.05, 0.5
-        loop.call_later(5.2, setattr, ann, "way", 3.0)
-
-    match, *_ = play(far, "1+0.6")
-    letter, termination, detail = end(match)
-    assert (letter, termination) == ("T", "time")
-    assert "; network: the way took 3000 ms this time (network: the way takes 0 ms, credited 0 of" in detail
-
-
-def test_time_loss_while_disconnected_blames_the_network() -> None:
-    def cut(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = bob.think = 0.3
-        loop.call_later(1.0, ann.cut)
-        loop.call_later(4.0, ann.connect)
-
-    match, *_ = play(cut, "2+0")
-    letter, termination, detail = end(match)
-    assert (letter, termination) == ("T", "time")
-    assert "; network: its connection was lost meanwhile (" in detail
+    assert (letter, termination) == ("T", "time") and said in detail
 
 
 def test_bot_that_reconnects_with_time_left_plays_on() -> None:
-    def cut(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = bob.think = 0.3
-        loop.call_later(1.0, ann.cut)
-        loop.call_later(4.0, ann.connect)
-
-    match, ann, bob = play(cut, "20+0.3")
+    match, ann, bob = play("20+0.3", {"think": 0.3}, {"think": 0.3}, (1.0, CUT), (4.0, RETURN))
     assert end(match)[1] == "rules" and ann.unasked == bob.unasked == 0
 
 
 @pytest.mark.parametrize("when", [1.65, 1.8, 2.0, 2.2])
 def test_standstill_of_the_server_costs_no_game_and_is_recorded(when: float) -> None:
     """For 3 s, with 0.5 s on the clocks, whichever bot is to move."""
-
-    def stop(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = bob.think = 0.2
-        ann.way = bob.way = 0.02
-
-        def stand_still() -> None:
-            loop.at += 3
-
-        loop.call_later(when, stand_still)
-
-    match, *_ = play(stop, "0.5+0.2")
+    far: dict[str, object] = {"think": 0.2, "way": 0.02}
+    match, *_ = play("0.5+0.2", far, far, (when, stand_still(3)))
     assert end(match)[1] == "rules"
     assert "ms after its time was up, not its own: host: the server was late by " in warnings(match)
     assert match.record.end and match.record.end.suspect
@@ -330,46 +299,26 @@ def test_standstill_of_the_server_costs_no_game_and_is_recorded(when: float) -> 
 
 def test_standstill_beyond_every_deadline_costs_no_game() -> None:
     """Longer than the clock and the grace for silent bots."""
-
-    def stop(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = bob.think = 0.2
-
-        def stand_still() -> None:
-            loop.at += 60
-
-        loop.call_later(1.7, stand_still)
-
-    match, *_ = play(stop, "0.5+0.2")
+    match, *_ = play("0.5+0.2", {"think": 0.2}, {"think": 0.2}, (1.7, stand_still(60)))
     assert end(match)[1] == "rules"
 
 
 def test_standstill_does_not_extend_the_wait_for_a_silent_bot() -> None:
-    def stop(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = lambda: 0.2 if loop.at < START + 2 else 1e5
+    def fall_silent(ann: DistantBot) -> None:
+        ann.think = 1e5
 
-        def stand_still() -> None:
-            loop.at += 3
-
-        loop.call_later(2.5, stand_still)
-
-    match, *_ = play(stop, "0.5+0.2")
+    match, *_ = play("0.5+0.2", {"think": 0.2}, None, (2.0, fall_silent), (2.5, stand_still(3)))
     assert end(match)[:2] == ("T", "stalled")
     assert match.loop.at < START + 30
 
 
 def test_overrun_within_the_margin_is_explained() -> None:
-    def slow(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = 1.02
-
-    match, *_ = play(slow, "1/move")
+    match, *_ = play("1/move", {"think": 1.02})
     assert "came 20 ms late, forgiven; bot (network: the way takes 0 ms" in warnings(match)
 
 
 def test_decisive_credit_is_explained() -> None:
-    def far(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think, ann.way = 0.95, 0.08
-
-    match, *_ = play(far, "1/move")
+    match, *_ = play("1/move", {"think": 0.95, "way": 0.08})
     assert end(match)[1] == "rules"
     assert "ply 3 came 29 ms after its time was up, not its own: network: the way takes 80 ms" in warnings(match)
 
@@ -379,18 +328,13 @@ def test_decisive_credit_is_explained() -> None:
 
 @pytest.mark.parametrize(("when", "plies"), [(0.35, 0), (1.2, 2)], ids=["before ply 2", "later"])
 def test_another_program_cannot_continue_a_match(when: float, plies: int) -> None:
-    def swap(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = bob.think = 0.3
-
-        def come() -> None:
-            ann.make = program(1, version="2")
-            ann.cut()
-            ann.connect()
-
+    def come(ann: DistantBot) -> None:
         ann.refused = ann.line.end  # as Sessions does
-        loop.call_later(when, come)
+        ann.make = program(1, version="2")
+        ann.cut()
+        ann.connect()
 
-    match, ann, _ = play(swap)
+    match, ann, _ = play("10+0.1", {"think": 0.3}, {"think": 0.3}, (when, come))
     letter, termination, detail = end(match)
     assert (letter, termination) == ("F" if plies else "", "disconnected")
     assert "another program reconnected in its place: its version is '2' and was '1'" in detail
@@ -399,12 +343,7 @@ def test_another_program_cannot_continue_a_match(when: float, plies: int) -> Non
 
 
 def test_same_program_is_identified_and_continues() -> None:
-    def swap(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think = bob.think = 0.3
-        loop.call_later(1.0, ann.cut)
-        loop.call_later(1.2, ann.connect)
-
-    match, ann, _ = play(swap)
+    match, ann, _ = play("10+0.1", {"think": 0.3}, {"think": 0.3}, (1.0, CUT), (1.2, RETURN))
     assert end(match)[1] == "rules"
     assert [line for _, line in ann.heard].count("version") == 2
 
@@ -424,15 +363,11 @@ def test_clock_sent_after_a_reconnect_is_the_clock_that_is_charged(
 ) -> None:
     """Disconnected and reconnected at any times: the clock that it was sent, less the time since, is what is left."""
 
-    def flap(loop: SimulatedLoop, ann: DistantBot, bob: DistantBot) -> None:
-        ann.think, bob.think, ann.way = 0.4, 0.1, way
-        at = 0.5
-        for number, wait in enumerate(instants):
-            at += wait + 0.01
-            loop.call_later(at, ann.connect if number % 2 else ann.cut)
-        loop.call_later(at + 0.01, ann.connect)
-
-    match, ann, _ = play(flap, control)
+    at, then = 0.5, list[Later]()
+    for number, wait in enumerate(instants):
+        at += wait + 0.01
+        then.append((at, RETURN if number % 2 else CUT))
+    match, ann, _ = play(control, {"think": 0.4, "way": way}, {"think": 0.1}, *then, (at + 0.01, RETURN))
     assert end(match)[1] == "rules" and ann.unasked == 0
     clock = TimeControl.parse(control).clock()
     moves = [ply for ply in match.record.plies if ply.seat == 1]

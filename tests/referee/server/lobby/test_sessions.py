@@ -19,7 +19,7 @@ from ggp.engines.session import Session
 from ggp.protocol.connection import PeerRole
 from ggp.protocol.records import Event, MatchEnded
 from ggp.protocol.responder import Responder
-from ggp.protocol.transports.keys import KeyPair, new_pair, write_pair
+from ggp.protocol.transports.keys import new_pair
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.engine import Engine
 from ggp.referee.match.match import Match, play_match
@@ -32,9 +32,14 @@ from ggp.referee.server.lobby.log import EventLog
 from ggp.referee.server.lobby.remote_bot import Lateness
 from ggp.referee.server.lobby.sessions import Sessions
 from ggp.referee.server.lobby.socket import Cut
+from tests.support.lobby_server import key_files
 from tests.support.memory_lobby import open_lobby, until
 from tests.support.memory_match import MemoryPeer
 from tests.support.simulated_time import START, SimulatedLoop, run
+
+
+def hello(name: str, **more: object) -> list[bytes]:
+    return [b"H", msgpack.packb({"ggp": 1, "name": name, "games": [], **more})]
 
 
 async def test_hello_and_handshake() -> None:
@@ -47,25 +52,25 @@ async def test_hello_and_handshake() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frames", "code"),
+    ("frames", "code", "lasting"),
     [
-        ([b"R", b"=\n\n"], "stranger"),
-        ([b"H", b"\xc1"], "msgpack"),
-        ([b"H", b"\x81" * 60_000], "msgpack"),
-        ([b"X", b""], "kind"),
-        ([b"H"], "frames"),
-        ([b"H"] * 50, "frames"),
-        ([b"H", msgpack.packb({"ggp": 9, "name": "a", "games": []})], "version"),
-        ([b"H", msgpack.packb({"ggp": 1, "name": "a b", "games": []})], "name"),
-        ([b"H", msgpack.packb({"ggp": 1, "name": "engine", "games": []})], "name"),
-        ([b"H", msgpack.packb({"ggp": 1, "name": "a", "games": ["chess"]})], "games"),
+        ([b"R", b"=\n\n"], "stranger", False),
+        ([b"H", b"\xc1"], "msgpack", False),
+        ([b"H", b"\x81" * 60_000], "msgpack", False),
+        ([b"X", b""], "kind", False),
+        ([b"H"], "frames", False),
+        ([b"H"] * 50, "frames", False),
+        (hello("a", ggp=9), "version", True),
+        (hello("a b"), "name", True),
+        (hello("engine"), "name", True),
+        (hello("a", games=["chess"]), "games", True),
     ],
 )
-async def test_invalid_first_message_is_refused(frames: list[bytes], code: str) -> None:
+async def test_invalid_first_message_is_refused(frames: list[bytes], code: str, lasting: bool) -> None:
     async with open_lobby() as it:
         caller = it.call()
         caller.say(*frames)
-        assert await caller.bye()
+        assert (await caller.bye()).startswith("refused: ") is lasting
         assert it.event_log.counts["refused", code] == 1
         await until(lambda: it.router.connections == 0)
 
@@ -182,17 +187,6 @@ async def test_leaving_bot_without_a_game_is_dismissed_at_once() -> None:
         await until(lambda: it.router.connections == 0)
         assert not it.sessions.bots
         await it.seat("ann")
-
-
-async def test_lasting_refusals_are_marked(tmp_path: Path) -> None:
-    async with open_lobby() as it:
-        for name, games in (("a b", []), ("a", ["chess"])):
-            caller = it.call()
-            caller.hello(name, games=games)
-            assert (await caller.bye()).startswith("refused: ")
-        caller = it.call()
-        caller.say(b"R", b"=\n\n")
-        assert await caller.bye() == "say hello first"
 
 
 async def test_connection_is_ended_after_its_goodbye() -> None:
@@ -320,87 +314,71 @@ async def test_no_bot_is_admitted_when_the_lobby_closes() -> None:
 # -- keys ------------------------------------------------------------------------------------------------------------
 
 
+class Keyed:
+    """An admission where ann's pair speaks for her bots a and b, and the lines of its log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lines: list[str] = []
+        self.pair = key_files(folder, a="ann")["a"]
+        self.registry = folder / "keys.json"
+        self.change(allow(read(self.registry), "ann", "b", self.pair.public, now()))
+        self.admission = KeyAuth(folder / "server.key", self.registry, EventLog(quiet=True, write=self.lines.append))
+
+    def change(self, book: Book) -> None:
+        with change(self.registry) as write:
+            write(book)
+
+
 @pytest.fixture
-def keys(tmp_path: Path) -> tuple[Path, Path, KeyPair]:
-    """The server's key file, a registry in which ann's key speaks for her bots a and b, and ann's pair."""
-    server, registry, pair = tmp_path / "server.key", tmp_path / "keys.json", new_pair()
-    write_pair(server, new_pair())
-    with change(registry) as write:
-        write(allow(allow(Book(), "ann", "a", pair.public, now()), "ann", "b", pair.public, now()))
-    return server, registry, pair
+def keyed(tmp_path: Path) -> Keyed:
+    return Keyed(tmp_path)
 
 
 @pytest.mark.slow
-async def test_key_identifies_the_owner_and_its_bots(keys: tuple[Path, Path, KeyPair]) -> None:
-    server, registry, pair = keys
-    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
-    async with open_lobby(admission=admission) as it:
-        mine = it.call(pair, admission.pair)
+async def test_key_identifies_the_owner_and_its_bots(keyed: Keyed) -> None:
+    async with open_lobby(admission=keyed.admission) as it:
+        mine = it.call(keyed.pair, keyed.admission.pair)
         mine.hello("a")
         await until(lambda: len(it.sessions.ready()) == 1, mine)
         assert it.sessions.ready()[0].identity.owner == "ann"
-        forger = it.call(pair, admission.pair)
+        forger = it.call(keyed.pair, keyed.admission.pair)
         forger.hello("carl")
         assert (await forger.bye()).startswith("refused: this key speaks for a, b, not for")
-        stranger, bare = it.call(new_pair(), admission.pair), it.call()
+        stranger, bare = it.call(new_pair(), keyed.admission.pair), it.call()
         stranger.hello("a")
         bare.hello("a")
         await asyncio.sleep(0.5)
         assert not stranger.byes and not bare.byes and len(it.sessions.ready()) == 1
 
 
-async def test_each_key_that_is_refused_is_reported_once(keys: tuple[Path, Path, KeyPair]) -> None:
+async def test_each_key_that_is_refused_is_reported_once(keyed: Keyed) -> None:
     """Also if many dial from one address."""
-    server, registry, _ = keys
-    lines: list[str] = []
-    event_log = EventLog(quiet=True, write=lines.append)
-    async with open_lobby(admission=(admission := KeyAuth(server, registry, event_log))) as it:
+    async with open_lobby(admission=keyed.admission) as it:
         pairs = [new_pair(), new_pair()]
-        callers = [it.call(pair, admission.pair) for pair in pairs * 2]
-        await until(lambda: len(lines) >= 2)
+        callers = [it.call(pair, keyed.admission.pair) for pair in pairs * 2]
+        await until(lambda: len(keyed.lines) >= 2)
         await until(lambda: it.router.connections == 0, *callers)
-    assert all(sum(pair.public in line for line in lines) == 1 for pair in pairs)
+    assert all(sum(pair.public in line for line in keyed.lines) == 1 for pair in pairs)
 
 
-async def test_log_lines_for_unknown_keys_are_bounded(keys: tuple[Path, Path, KeyPair]) -> None:
-    server, registry, _ = keys
-    lines: list[str] = []
-    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lines.append))
+async def test_log_lines_for_unknown_keys_are_bounded(keyed: Keyed) -> None:
     for number in range(1000):
-        admission.log_refusal("10.0.0.1", f"key {number}", "unknown key")
-    assert 20 <= len(lines) <= 21
+        keyed.admission.log_refusal("10.0.0.1", f"key {number}", "unknown key")
+    assert 20 <= len(keyed.lines) <= 21
 
 
 @pytest.mark.slow
-async def test_revoked_key_ends_the_connection_of_a_bot(keys: tuple[Path, Path, KeyPair]) -> None:
-    server, registry, pair = keys
-    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
-    async with open_lobby(admission=admission) as it:
-        mine = it.call(pair, admission.pair)
-        mine.hello("b")
-        await until(lambda: len(it.sessions.ready()) == 1, mine)
-        with change(registry) as write:
-            write(revoke(read(registry), "ann", now())[0])
-        assert (await mine.bye()).startswith("refused: revoked key")
-        await until(lambda: not it.sessions.bots and it.router.connections == 0)
-
-
-@pytest.mark.slow
-async def test_revoked_key_ends_a_command_connection(
-    keys: tuple[Path, Path, KeyPair],
-) -> None:
-    server, registry, pair = keys
-    admission = KeyAuth(server, registry, EventLog(quiet=True, write=lambda line: None))
-    async with open_lobby(admission=admission) as it:
+@pytest.mark.parametrize("first", [hello("b"), [b"C", b"name\n"]], ids=["bot", "author"])
+async def test_revoked_key_ends_its_connections(keyed: Keyed, first: list[bytes]) -> None:
+    async with open_lobby(admission=keyed.admission) as it:
         orders: list[bytes] = []
         it.sessions.orders = lambda route, author, line: orders.append(line)
-        mine = it.call(pair, admission.pair)
-        mine.say(b"C", b"name\n")
-        await until(lambda: bool(orders), mine)
-        with change(registry) as write:
-            write(revoke(read(registry), "ann", now())[0])
-        assert "revoked key" in await mine.bye()
-        await until(lambda: it.router.connections == 0)
+        mine = it.call(keyed.pair, keyed.admission.pair)
+        mine.say(*first)
+        await until(lambda: bool(orders or it.sessions.ready()), mine)
+        keyed.change(revoke(read(keyed.registry), "ann", now())[0])
+        assert (await mine.bye()).startswith("refused: revoked key")
+        await until(lambda: not it.sessions.bots and it.router.connections == 0)
 
 
 # -- Two connections of one bot, at every stage of its life: the newer one wins, and the match does not n --

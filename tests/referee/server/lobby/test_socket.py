@@ -5,7 +5,8 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgpack
@@ -13,7 +14,7 @@ import pytest
 import zmq
 
 from ggp.referee.server.lobby.config import LobbyTable
-from tests.support.memory_lobby import MemoryLobby, open_lobby, until
+from tests.support.memory_lobby import MemoryCaller, MemoryLobby, open_lobby, until
 from tests.support.raw_zmtp import GREETING, MORE, Raw, command, frame, message, ready
 
 HELLO = msgpack.packb({"ggp": 1, "name": "eve", "games": []})
@@ -32,37 +33,43 @@ def descriptors() -> set[int]:
     return {int(one.name) for one in Path("/proc/self/fd").iterdir() if one.exists()}
 
 
-def sit(it: MemoryLobby, name: str) -> None:
-    it.sessions.bots[name].playing = True
+@asynccontextmanager
+async def eve_beside_bob(
+    table: LobbyTable | None = None, greets: bool = False
+) -> AsyncIterator[tuple[MemoryLobby, MemoryCaller, Raw]]:
+    """A bot and a raw connection, which is ended in the end and does not disturb the bot.
+
+    `greets`: the connection is eve's, who has said hello.
+    """
+    async with open_lobby(table) as it:
+        bob = await it.seat("bob")
+        with Raw(it.router.url) as eve:
+            if greets:
+                await asyncio.to_thread(eve.shake_hands)
+                eve.send(message(b"H", HELLO))
+                await until(lambda: "eve" in it.sessions.bots, bob)
+            yield it, bob, eve
+        await until(lambda: it.router.connections == 1, bob)
+        assert list(it.sessions.bots) == ["bob"] and not bob.byes
 
 
 # -- connections that end --------------------------------------------------------------------------------------------
 
 
-async def test_grace_starts_at_the_first_failed_send() -> None:
-    """A send fails before the event of the disconnect is read."""
+@pytest.mark.parametrize("playing", [True, False])
+async def test_a_failed_send_ends_the_connection(playing: bool) -> None:
+    """It fails before the event of the disconnect is read; the grace of a bot in a match starts there."""
     async with open_lobby(LobbyTable(grace=0.2)) as it:
         ann = await it.seat("ann")
-        sit(it, "ann")
-        line = it.sessions.bots["ann"].line
-        ann.socket.close(linger=0)
-        while line.route:
-            await line.write(b"play black A1\n")
-            time.sleep(0.005)
-        await until(lambda: "ann" not in it.sessions.bots)
-        assert "did not come back within 0.2 s" in line.ended
-        assert it.event_log.counts["gone", ""] == 1
-
-
-async def test_idle_bot_is_gone_after_a_failed_send() -> None:
-    async with open_lobby() as it:
-        ann = await it.seat("ann")
+        it.sessions.bots["ann"].playing = playing
         line = it.sessions.bots["ann"].line
         ann.socket.close(linger=0)
         while line.route:
             await line.write(b"play black A1\n")
             time.sleep(0.005)
         await until(lambda: not it.sessions.bots)
+        assert ("did not come back within 0.2 s" in line.ended) is playing
+        assert it.event_log.counts["gone", ""] == 1
 
 
 async def test_connection_that_does_not_read_is_ended() -> None:
@@ -151,14 +158,12 @@ async def test_connected_bots_are_not_ended_for_a_newcomer() -> None:
 @pytest.mark.parametrize("size", [33, 60_000])
 async def test_a_long_routing_id_is_refused(size: int) -> None:
     """It would be copied and looked up with every message."""
-    async with open_lobby() as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            eve.shake_hands(Identity=b"x" * size)
-            eve.send(message(b"H", HELLO))
-            assert await asyncio.to_thread(eve.ended)
-            await until(lambda: it.event_log.counts["refused", "routing id"] == 1, bob)
-        assert list(it.sessions.bots) == ["bob"] and it.event_log.counts["joined", ""] == 1
+    async with eve_beside_bob() as (it, bob, eve):
+        eve.shake_hands(Identity=b"x" * size)
+        eve.send(message(b"H", HELLO))
+        assert await asyncio.to_thread(eve.ended)
+        await until(lambda: it.event_log.counts["refused", "routing id"] == 1, bob)
+        assert it.event_log.counts["joined", ""] == 1
 
 
 @pytest.mark.slow
@@ -206,13 +211,9 @@ async def test_client_with_its_own_routing_id_gets_the_reason() -> None:
     ],
 )
 async def test_invalid_bytes_end_the_connection(data: bytes) -> None:
-    async with open_lobby(LobbyTable(hello=0.5)) as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            eve.send(data)
-            assert await asyncio.to_thread(eve.ended)
-            await until(lambda: it.router.connections == 1, bob)
-        assert list(it.sessions.bots) == ["bob"] and not bob.byes
+    async with eve_beside_bob(LobbyTable(hello=0.5)) as (_, _, eve):
+        eve.send(data)
+        assert await asyncio.to_thread(eve.ended)
 
 
 async def test_a_failed_handshake_is_counted() -> None:
@@ -239,32 +240,24 @@ async def test_a_failed_handshake_is_counted() -> None:
     ],
 )
 async def test_zmtp_commands_are_no_messages(data: bytes) -> None:
-    async with open_lobby() as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            eve.shake_hands()
-            for _ in range(1000):
-                if not eve.send(data):
-                    break
-            eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.sessions.bots or it.router.connections == 1, bob)
-        await until(lambda: it.router.connections == 1, bob)
-        assert list(it.sessions.bots) == ["bob"] and not bob.byes
+    async with eve_beside_bob() as (it, bob, eve):
+        eve.shake_hands()
+        for _ in range(1000):
+            if not eve.send(data):
+                break
+        eve.send(message(b"H", HELLO))
+        await until(lambda: "eve" in it.sessions.bots or it.router.connections == 1, bob)
 
 
 # -- too much --------------------------------------------------------------------------------------------------------
 
 
 async def test_repeated_hellos_are_a_flood() -> None:
-    async with open_lobby() as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            eve.shake_hands()
-            for _ in range(100):
-                eve.send(message(b"H", HELLO))
-            await until(lambda: it.event_log.counts["refused", "flood"] == 1, bob)
-            await until(lambda: it.router.connections == 1, bob)
-        assert list(it.sessions.bots) == ["bob"]
+    async with eve_beside_bob() as (it, bob, eve):
+        eve.shake_hands()
+        for _ in range(100):
+            eve.send(message(b"H", HELLO))
+        await until(lambda: it.event_log.counts["refused", "flood"] == 1, bob)
 
 
 async def test_connection_speaks_for_the_bot_of_its_last_hello() -> None:
@@ -280,45 +273,33 @@ async def test_connection_speaks_for_the_bot_of_its_last_hello() -> None:
 @pytest.mark.slow
 async def test_earlier_messages_give_no_credit_to_a_message_without_an_end() -> None:
     """Small messages count for more bytes than they have; this difference must not add up to a credit."""
-    async with open_lobby(LobbyTable(messages=100_000, bytes=10**9)) as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            eve.shake_hands()
-            eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.sessions.bots, bob)
-            line = it.sessions.bots["eve"].line
-            for _ in range(20):
-                eve.send(message(b"E", b"") * 1000)
-                await asyncio.sleep(0)
-            eve.send(message(b"E", b"that is all"))
-            await until(lambda: "that is all" in line.stderr_tail(), bob)
-            await until(lambda: it.router.by_route[line.route].heard < 1_000_000, bob)
-            assert eve.send(frame(b"x" * 1000, MORE) * 5000)
-            await until(lambda: it.event_log.counts["refused", "stuffed"] == 1, bob)
-        assert list(it.sessions.bots) == ["bob"]
+    async with eve_beside_bob(LobbyTable(messages=100_000, bytes=10**9), greets=True) as (it, bob, eve):
+        line = it.sessions.bots["eve"].line
+        for _ in range(20):
+            eve.send(message(b"E", b"") * 1000)
+            await asyncio.sleep(0)
+        eve.send(message(b"E", b"that is all"))
+        await until(lambda: "that is all" in line.stderr_tail(), bob)
+        await until(lambda: it.router.by_route[line.route].heard < 1_000_000, bob)
+        assert eve.send(frame(b"x" * 1000, MORE) * 5000)
+        await until(lambda: it.event_log.counts["refused", "stuffed"] == 1, bob)
 
 
 @pytest.mark.slow
 async def test_heartbeats_without_an_end_end_the_connection() -> None:
-    async with open_lobby() as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            eve.shake_hands()
-            eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.sessions.bots, bob)
-            eve.socket.setblocking(False)
-            pings = bytearray()
+    async with eve_beside_bob(greets=True) as (it, bob, eve):
+        eve.socket.setblocking(False)
+        pings = bytearray()
 
-            def ping() -> bool:
-                pings.extend(command(b"PING", b"\0\0") * (5000 if not pings else 0))
-                with contextlib.suppress(OSError):
-                    del pings[: eve.socket.send(pings)]  # half a command would end the connection as invalid
-                with contextlib.suppress(OSError):
-                    eve.socket.recv(1 << 20)
-                return it.event_log.counts["refused", "stuffed"] == 1
+        def ping() -> bool:
+            pings.extend(command(b"PING", b"\0\0") * (5000 if not pings else 0))
+            with contextlib.suppress(OSError):
+                del pings[: eve.socket.send(pings)]  # half a command would end the connection as invalid
+            with contextlib.suppress(OSError):
+                eve.socket.recv(1 << 20)
+            return it.event_log.counts["refused", "stuffed"] == 1
 
-            await until(ping, bob)
-        assert list(it.sessions.bots) == ["bob"]
+        await until(ping, bob)
 
 
 # -- stderr of a bot --------------------------------------------------------------------------------------------------
@@ -341,23 +322,16 @@ async def test_lines_of_stderr_are_bounded() -> None:
 
 async def test_message_of_many_frames_is_dropped_in_parts() -> None:
     """In one turn of the loop its frames would delay all matches."""
-    async with open_lobby() as it:
-        bob = await it.seat("bob")
-        with Raw(it.router.url) as eve:
-            await asyncio.to_thread(eve.shake_hands)
-            eve.send(message(b"H", HELLO))
-            await until(lambda: "eve" in it.sessions.bots)
-            eve.send(frame(b"", MORE) * 100_000 + frame(b""))
-            turns = 0
-            while not it.event_log.counts["refused", "frames"]:
-                await asyncio.sleep(0.001)
-            while it.router.skipping:
-                turns += 1
-                await asyncio.sleep(0)
-            assert turns >= 3
-            assert await asyncio.to_thread(eve.ended)
-            await until(lambda: it.router.connections == 1, bob)
-        assert list(it.sessions.bots) == ["bob"] and not bob.byes
+    async with eve_beside_bob(greets=True) as (it, _, eve):
+        eve.send(frame(b"", MORE) * 100_000 + frame(b""))
+        turns = 0
+        while not it.event_log.counts["refused", "frames"]:
+            await asyncio.sleep(0.001)
+        while it.router.skipping:
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns >= 3
+        assert await asyncio.to_thread(eve.ended)
 
 
 async def test_a_flood_that_is_reset_with_a_heartbeat_in_it_ends_no_other() -> None:
