@@ -12,17 +12,9 @@ from ggp.protocol.transports.keys import read_pair, read_public
 from ggp.protocol.transports.lobby_dial import LobbyLink, Replaced
 from ggp.protocol.transports.signal_fd import Stopped, Stopping
 from ggp.referee.command_line import HELP, run_command
-from ggp.referee.server.lobby.ordering import (
-    INTERRUPTED,
-    NOT_PLAYED,
-    TERMINATED,
-    ChallengeRefused,
-    NotReached,
-    Ordering,
-    Values,
-    values_of,
-)
+from ggp.referee.server.lobby.ordering import ChallengeRefused, NotReached, Ordering, Values, values_of
 
+NOT_PLAYED, INTERRUPTED, TERMINATED = 1, 130, 143
 LOOK = 1.0  # seconds between questions about the progress
 EPILOGUE = """Exit status: 0 if every pair was played (with --no-wait: is asked for), 1 if it was refused, withdrawn or
 ran out of time, or there is no lobby, 2 for a wrong command line or a key that the lobby refuses. Ctrl-C (130) ends the

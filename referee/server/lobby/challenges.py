@@ -41,7 +41,7 @@ class Unrated(OpenPairs):
             self.batches[pair.batch].append(pair.id)
 
     def issued(self, pairs: list[Pair]) -> None:
-        """Add new pairs, all of one challenge."""
+        """Add new pairs of a challenge."""
         for pair in pairs:
             self.open[pair.id] = pair
             self.batches[pair.batch].append(pair.id)
@@ -57,30 +57,30 @@ class Unrated(OpenPairs):
             self.batches[pair.batch].insert(0, left.id)
 
     def next(self, batch: int) -> Pair | None:
-        """The next pair of this challenge."""
+        """Return the next pair of a challenge, None if there is none."""
         ids = self.batches.get(batch)
         return self.open[ids[0]] if ids else None
 
     def drop(self, batch: int) -> None:
-        """Remove the open pairs of this challenge."""
+        """Remove the open pairs of a challenge."""
         for id in self.batches.pop(batch, ()):
             del self.open[id]
 
 
 @dataclass(slots=True, eq=False)
 class Challenge:
-    """An open challenge: `first` challenged `second`. `reason`: why it was withdrawn."""
+    """An open challenge: `first` challenged `second`."""
 
     row: ChallengeRow
     open_pairs: Unrated
     first: PoolEntry
     second: PoolEntry
-    reason: str
+    reason: str  # why it was withdrawn
     turn: int = 0  # grows with every started pair of any challenge
 
     @property
     def bots(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        """By name and version."""
+        """The names and versions of the two bots."""
         return (self.first.name, self.first.version), (self.second.name, self.second.version)
 
     @property
@@ -89,12 +89,12 @@ class Challenge:
 
     @property
     def played_now(self) -> list[int]:
-        """Its pairs that are running, or wait for their bots."""
+        """The ids of its pairs that are running, or wait for their bots."""
         return [pair.id for pair in self.open_pairs.taken.values() if pair.batch == self.row.batch]
 
 
 class Challenges:
-    """`open_pairs`: of each pool the unrated one. Made before the lobby opens; raises StoreError."""
+    """The open challenges of a lobby."""
 
     def __init__(
         self,
@@ -106,6 +106,11 @@ class Challenges:
         store: Store,
         event_log: EventLog,
     ) -> None:
+        """Load the open challenges, before the lobby opens. Raises StoreError.
+
+        Args:
+            open_pairs: The unrated pairs of each pool; none if the lobby takes no challenges.
+        """
         self.open: dict[int, Challenge] = {}
         self._open_pairs = {one.pool.name.removesuffix(UNRATED): one for one in open_pairs}
         self._table, self._running, self._rated = table, running, rated
@@ -138,7 +143,7 @@ class Challenges:
                 self._running.start(one.open_pairs, pair, (first, second))
 
     def waiting_challengers(self) -> set[ConnectedBot]:
-        """Idle challengers to keep out of rated pairing while their opponent plays; one per opponent."""
+        """Return idle challengers to keep out of rated pairing while their opponents play, one per opponent."""
         if not self.open:
             return set()
         idle = {(bot.name, bot.version): bot for bot in self._running.idle()}
@@ -152,16 +157,16 @@ class Challenges:
         return set(held.values())
 
     def _in_turn(self) -> list[Challenge]:
-        """The challenges with a pair to play, the one that has waited longest first."""
+        """Return the challenges with a pair to play, the one that has waited longest first."""
         some = (one for one in self.open.values() if not one.reason and one.next_pair)
         return sorted(some, key=lambda one: (one.turn, one.row.id))
 
     def _may_be_challenged(self, bot: ConnectedBot) -> bool:
-        """At most every second pair is a challenge, if a rated opponent is connected."""
+        """Return False if the bot is due for a rated pair: with rated opponents, every second pair is rated."""
         return not bot.challenged or not self._rated.has_opponent(bot)
 
     def _hopeless(self, one: Challenge, moment: str) -> str:
-        """Why no more pairs of it can be played; "" if they can."""
+        """Return why no more pairs of a challenge can be played, "" if they can."""
         if one.row.until <= moment:
             return f"it was not finished by {one.row.until}"
         for entry in one.bots:
@@ -173,7 +178,7 @@ class Challenges:
         return ""
 
     async def _end(self, one: Challenge, reason: str) -> None:
-        """Withdraw it; a running pair is played to its end. Raises StoreError."""
+        """Withdraw a challenge. A running pair is played to its end. Raises StoreError."""
         id, playing, new = one.row.id, one.played_now, not one.reason
         if new:
             one.reason = reason  # from here on no pair of it is started, however long the store takes
@@ -196,7 +201,7 @@ class Challenges:
     # -- commands ----------------------------------------------------------------------------------------------------
 
     async def order(self, author: Author, pool: str, mine: str, theirs: str, pairs: int) -> int:
-        """Store a new challenge; returns its id. Raises CommandFailed, StoreError."""
+        """Store a new challenge and return its id. Raises CommandFailed, StoreError."""
         open_pairs = self._open_pairs.get(pool)
         if not self._open_pairs:
             raise CommandFailed("this lobby has several fronts and takes no challenges", code="no-challenges")
@@ -238,7 +243,7 @@ class Challenges:
         return id
 
     async def withdraw(self, author: Author, id: int) -> None:
-        """For its author, or an owner of one of the two bots. Raises CommandFailed, StoreError."""
+        """Withdraw a challenge for its author or an owner of one of its bots. Raises CommandFailed, StoreError."""
         one = self.open.get(id)
         if one is None:
             row = await self._writer.work(lambda: self._store.find_challenge(id))
@@ -252,19 +257,19 @@ class Challenges:
         await self._end(one, f"withdrawn by {author.owner or 'its author'}")
 
     async def status(self, id: int) -> str:
-        """A line of `key=value`. Raises CommandFailed, StoreError."""
+        """Describe a challenge in a line of `key=value`. Raises CommandFailed, StoreError."""
         row = await self._writer.work(lambda: self._store.find_challenge(id))
         if row is None:
             raise CommandFailed(f"there is no challenge {id}", code="no-challenge")
         return self._line(row)
 
     async def listed(self) -> list[str]:
-        """The newest open challenges, a line each. Raises StoreError."""
+        """Describe the newest open challenges, a line each. Raises StoreError."""
         rows = await self._writer.work(lambda: self._store.challenges(only_open=True, most=LISTED))
         return [self._line(row) for row in rows]
 
     def pools(self) -> list[str]:
-        """A line each."""
+        """Describe the pools, a line each."""
         lines = []
         for name, one in self._open_pairs.items():
             setting = one.pool.setting
@@ -276,7 +281,7 @@ class Challenges:
         return lines
 
     def bots(self) -> list[str]:
-        """The connected bots, a line each."""
+        """Describe the connected bots, a line each."""
         lines = []
         for bot in sorted(self._running.bots(), key=lambda bot: bot.name):
             state = "playing" if bot.playing else "idle" if bot.player else "joining"
@@ -293,7 +298,7 @@ class Challenges:
         self.open[row.id] = Challenge(row, open_pairs, seats[row.first], seats[row.second], row.reason)
 
     def _seat(self, open_pairs: Unrated, name: str) -> PoolEntry:
-        """The entry of the current version. Raises CommandFailed."""
+        """Return the entry of the current version of a bot. Raises CommandFailed."""
         for seat in open_pairs.seats.values():
             if seat.name == name and seat.entered:
                 if seat.suspended:
@@ -317,7 +322,7 @@ class Challenges:
         )
 
     def _state(self, row: ChallengeRow) -> tuple[str, str]:
-        """waiting, playing, over or withdrawn, and why."""
+        """Return waiting, playing, over or withdrawn, and the reason."""
         if not row.open:
             over = row.played == row.pairs
             return ("over", "") if over else ("withdrawn", row.reason or "its pool or one of its bots is gone")
@@ -342,7 +347,7 @@ class Challenges:
 
 
 def _now(later: timedelta = timedelta()) -> str:
-    """UTC, ISO 8601."""
+    """Return a time in UTC, as ISO 8601."""
     return (datetime.now(UTC) + later).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -359,12 +364,17 @@ Send = Callable[[bytes, bytes], object]
 
 
 class LobbyCommands:
-    """Answers the commands of authors in turn. `send(route, answer)` may fail for a closed connection; `hang_up(route)`
-    is called after `quit`; `open` in the loop."""
+    """Answers the commands of authors one after another."""
 
     def __init__(
         self, challenges: Challenges, event_log: EventLog, send: Send, hang_up: Callable[[bytes], None]
     ) -> None:
+        """Answer nothing before `open`, which needs the running loop.
+
+        Args:
+            send: Sends an answer, and may fail for a closed connection.
+            hang_up: Called after `quit`.
+        """
         self._challenges, self._event_log, self._send, self._hang_up = challenges, event_log, send, hang_up
         self._waiting: asyncio.Queue[tuple[bytes, Author, bytes]] = asyncio.Queue(WAITING)
         self._tasks = BackgroundTasks(event_log.fault)
@@ -376,7 +386,7 @@ class LobbyCommands:
         await self._tasks.close()
 
     def submit(self, route: bytes, author: Author, line: bytes) -> None:
-        """A command line, with its LF."""
+        """Add a command line, with its LF, to those that wait."""
         try:
             self._waiting.put_nowait((route, author, line))
         except asyncio.QueueFull:

@@ -46,17 +46,13 @@ MOST_PENDING = 4 * 1024 * 1024  # bytes of commands for a bot that does not read
 
 
 class BotEnded(Problem):
-    """The bot has ended, or broke the protocol; str() says how."""
+    """The bot has ended, or broke the protocol. str() says how."""
 
     code = "bot-ended"
 
 
 class BotProcess:
-    """One process, with these settings of Process.
-
-    A strict bot is stopped while no answer of it is awaited. Raises LaunchError, or BotEnded if the handshake fails.
-    `name` and `games` are its answers, `games` () for a native bot that does not list any.
-    """
+    """The process of a bot. A bot in the strict sandbox is stopped while no answer of it is awaited."""
 
     def __init__(
         self,
@@ -71,7 +67,15 @@ class BotProcess:
         sandbox: Sandbox = NO_SANDBOX,
         notify: Notify | None = None,
     ) -> None:
-        """`notify` is called once for a bot that gives no valid answer for a while."""
+        """Start the bot, as Process does, and do the handshake.
+
+        Args:
+            notify: Called once if the bot gives no valid answer for a while.
+
+        Raises:
+            LaunchError: The bot does not start.
+            BotEnded: The handshake fails.
+        """
         self.began = time.monotonic()
         self.session = os.urandom(8).hex()  # see Hello
         self._process = Process(
@@ -106,7 +110,7 @@ class BotProcess:
         self._rest()
 
     def write(self, data: bytes) -> bool:
-        """`data`: one command. Whether all was written; else call write(b"") when stdin can be written again."""
+        """Write a command. If it returns False, call write(b"") when stdin can be written again."""
         if data:
             self._awaited += 1
             self._quitting = data.split()[-1:] == [b"quit"]
@@ -124,7 +128,7 @@ class BotProcess:
         return not self._pending
 
     def read(self) -> list[bytes]:
-        """The whole answers that stdout holds, without waiting. Raises BotEnded."""
+        """Return the whole answers that stdout holds, without waiting. Raises BotEnded."""
         try:
             data = os.read(self.stdout, CHUNK)
             answers = self._answers.receive(data) if data else self._answers.end(self._quitting)
@@ -144,12 +148,12 @@ class BotProcess:
         return answers
 
     def _rest(self) -> None:
-        """The time of its opponent is not shared with it: there is no more to answer now."""
+        """Stop a strict bot that has nothing to answer, so that it takes no time of its opponent."""
         if self._process.idle is not None and self._awaited <= 0:
             self._process.idle.rest()
 
     def read_stderr(self) -> bytes:
-        """What it has written there, without waiting; `said` returns it, too. At its end `stderr` becomes None."""
+        """Return what stderr holds, without waiting; `said` returns it, too. At its end `stderr` becomes None."""
         if self.stderr is None:
             return b""
         try:
@@ -167,7 +171,7 @@ class BotProcess:
         return self._said.last
 
     def said(self, now: float) -> list[str]:
-        """Lines of stderr to pass on, a bounded number a second."""
+        """Return lines of stderr to pass on, a bounded number a second."""
         return self._said.lines(now)
 
     def stop(self, kill: bool = False) -> None:
@@ -175,7 +179,7 @@ class BotProcess:
 
 
 async def _meet(channel: Channel, budgets: Timeouts) -> tuple[str, tuple[str, ...]]:
-    """Its name and its games."""
+    """Return the name of a bot and its games, () for a native bot that does not list any."""
     await channel.probe_ids(channel.now() + budgets.start)
     name = (await channel.ask("name", channel.now() + budgets.command)).text
     commands = await channel.list_commands(channel.now() + budgets.command)
@@ -198,12 +202,7 @@ Tell = Callable[[str, str], object]
 
 
 class Connector:
-    """`run` never returns: it raises Replaced, AccessRefused, Stopped, or Left where `stopping` is patient; then
-    `close`.
-
-    `start` starts the bot: raises BotEnded or LaunchError. `name` is the bot's name at the lobby ("": as it calls
-    itself), `challenges`: whether it accepts any; `echo` gets its stderr. `afresh`: start it again for each game.
-    """
+    """Connects one bot to a lobby. Call `run`, then `close`."""
 
     def __init__(
         self,
@@ -217,6 +216,15 @@ class Connector:
         challenges: bool = True,
         afresh: bool = False,
     ) -> None:
+        """Start nothing yet.
+
+        Args:
+            start: Starts the bot, or raises BotEnded or LaunchError.
+            name: The bot's name at the lobby, "" for the name that it calls itself.
+            echo: Gets what the bot writes to stderr.
+            challenges: The bot accepts challenges.
+            afresh: Start the bot again for each game.
+        """
         self._challenges, self._afresh = challenges, afresh
         self._played = 0  # the connection on which the bot was asked for a move
         self._start_bot, self._name, self._tell, self._echo = start, name, tell, echo
@@ -229,7 +237,13 @@ class Connector:
         self._writing = False
 
     def run(self) -> None:
-        """Raises BotEnded or LaunchError for a bot that cannot be started even once."""
+        """Pass commands and answers on, until an exception.
+
+        Raises:
+            BotEnded, LaunchError: The bot cannot be started even once.
+            Replaced, AccessRefused: The lobby does not want this connection.
+            Stopped, LeftLobby: A signal came; with a patient `stopping`, the game was finished first.
+        """
         self._bot = self._start()
         quick, wait = 0, FIRST_WAIT
         while True:
@@ -251,7 +265,7 @@ class Connector:
                 quick = 0
 
     def close(self, reason: str) -> None:
-        """Say goodbye and end the bot; after one more signal it is killed."""
+        """Say goodbye and end the bot. One more signal kills it."""
         self._dial.close(reason)
         if self._bot is not None:
             try:
@@ -267,7 +281,7 @@ class Connector:
             return self._start_bot()
 
     def _restart(self, reason: str, hopeless: bool) -> bool:
-        """Start the bot again and keep the connection; if that fails, hang up with the reason and return False."""
+        """Start the bot again and keep the connection. If that fails, hang up with the reason and return False."""
         if not hopeless:
             try:
                 self._bot = self._start()
@@ -303,7 +317,7 @@ class Connector:
             self._dial.watch(bot.stderr)
 
     def _renew(self, bot: BotProcess) -> None:
-        """Another process for the next game, on the same connection; the lobby learns of nothing. Raises BotEnded."""
+        """Start another process for the next game, without telling the lobby. Raises BotEnded."""
         new = self._start_anew()
         self._forget(bot)
         self._bot, self._played = new, 0
@@ -318,7 +332,7 @@ class Connector:
             raise BotEnded(str(error)) from None
 
     def _hello(self, bot: BotProcess) -> Hello:
-        """The hello, with a name that a ladder accepts: `GNU Go` becomes `GNU-Go`."""
+        """Return the hello, with a name that a ladder accepts: `GNU Go` becomes `GNU-Go`."""
         name = self._name or re.sub(r"[^A-Za-z0-9_.-]+", "-", bot.name).strip("-.")[:40] or "bot"
         games = tuple(printable(game, NAME) for game in bot.games[:MAX_GAMES])
         return Hello(name, games, bot.session, self._challenges)
@@ -326,7 +340,7 @@ class Connector:
     # -- commands and answers ----------------------------------------------------------------------------------------
 
     def _serve(self) -> str:
-        """Pass commands and answers on until the bot has ended; returns how."""
+        """Pass commands and answers on until the bot has ended, and return how it ended."""
         assert self._bot is not None
         bot = self._bot
         self._watch(bot)
@@ -349,7 +363,7 @@ class Connector:
             return f"{error}: {bot.last_line}" if bot.last_line else str(error)
 
     def _pass_commands(self, bot: BotProcess) -> BotProcess:
-        """Returns the bot, which is another process if a game begins and each one has its own."""
+        """Pass commands on, and return the bot. It is another process if a game has begun that needs its own."""
         while (message := self._dial.receive()) is not None:
             if isinstance(message, LobbyAsk):
                 if self._afresh and self._begins_game(message.data):
@@ -361,7 +375,7 @@ class Connector:
         return bot
 
     def _begins_game(self, command: bytes) -> bool:
-        """Whether this is the first command of a game after the bot has played another one on this connection."""
+        """Return True for the first command of a game if the bot has played another one on this connection."""
         words = [word for word in command.decode("utf-8", "replace").split()[:2] if not word.isdecimal()]
         if words[:1] and words[0] in _MOVES:
             self._played = self._dial.number
@@ -410,34 +424,33 @@ class Connector:
 
 
 def nothing(*event: object) -> None:
-    """For --quiet."""
+    """Do nothing: the callback for --quiet."""
 
 
 # -- the process that connects a local bot, started by local_bots only ------------------------------------------------
 
 
 class LocalOrder(msgspec.Struct, frozen=True):
-    """The bot to start, its time-outs, and its core if it has one; the address to dial; the niceness of bots that have
-    none of their own; and the process that started us."""
+    """The bot that this process is to start and connect."""
 
-    url: str
+    url: str  # the address to dial
     start: BotSpec
     budgets: Timeouts
-    nice: int
+    nice: int  # the niceness if the bot has none of its own
     core: int | None
-    parent: int
+    parent: int  # the process that started us
 
 
 class LocalReport(msgspec.Struct, frozen=True):
-    """Why there is no bot now, and who caused it; or, if `joined`, that the bot runs and is connected."""
+    """The reason why there is no bot now, or that it has `joined`."""
 
     culprit: Literal["bot", "host"]
     reason: str
-    joined: bool = False
+    joined: bool = False  # the bot runs and is connected
 
 
 def run_local() -> int:
-    """Run the bot that a LocalOrder on stdin describes; the exit status."""
+    """Run the bot that a LocalOrder on stdin describes, and return the exit status."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=LocalOrder)
     end_with_parent(signal.SIGTERM)
     if os.getppid() != order.parent:  # the lobby ended before that
@@ -467,7 +480,7 @@ def run_local() -> int:
 
 
 def _start_local(order: LocalOrder) -> BotProcess:
-    """Raises BotEnded, also for a program of another version than the order's, and LaunchError."""
+    """Start the bot. Raises LaunchError, or BotEnded even for a program of another version than the order's."""
     start = order.start
     if (found := version_of(start)) != start.version:
         raise BotEnded(f"{CHANGED}: its version is {found}, not {start.version}: start the lobby again")

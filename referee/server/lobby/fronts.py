@@ -35,10 +35,7 @@ _AT_ONCE = 50  # bots that are sent away in a round, and that are looked at
 
 
 class Front:
-    """This front, which has joined the store already. `address`: where bots dial it, "" for where it listens.
-
-    `open` in the running loop, and before bots dial in. `end` is called if another process runs this front now.
-    """
+    """This front, which has joined the store already. Open it in the running loop, before bots dial in."""
 
     def __init__(
         self,
@@ -50,7 +47,13 @@ class Front:
         event_log: EventLog,
         end: Callable[[], None],
     ) -> None:
-        self.name, self.departed = name, set[str]()  # those that were here and may come back changed
+        """Make a front.
+
+        Args:
+            address: Where bots dial it, "" for where it listens.
+            end: Called if another process runs this front now.
+        """
+        self.name, self.departed = name, set[str]()  # bots that were here and may come back changed
         self.others: Sequence[FrontRow] = ()
         self.lost = ""  # why this front must end
         self._address, self._store, self._writer, self._sessions = address, store, writer, sessions
@@ -73,7 +76,7 @@ class Front:
         await self._tasks.close()
 
     def join(self) -> bool:
-        """Before the loop runs: whether no other front runs. Raises StoreError."""
+        """Return True if no other front runs. Call it before the loop runs. Raises StoreError."""
         _, self.others = self._store.renew_front(self.name, "", False)
         return not self.others
 
@@ -119,7 +122,7 @@ class Front:
                         one.set_result(elsewhere.get(bot))
 
     def _again(self, arriving: dict[str, list[asyncio.Future[str | None]]], going: set[str]) -> None:
-        """What was not done, unless the opposite was asked for meanwhile."""
+        """Ask again for what was not done, unless the opposite was asked for meanwhile."""
         for bot, told in arriving.items():
             self._arriving.setdefault(bot, []).extend(told)
         self._going |= {bot for bot in going if bot in arriving or bot not in self._arriving}
@@ -153,7 +156,7 @@ class Front:
         await asyncio.Event().wait()  # until this front has ended
 
     async def _return(self) -> None:
-        """Another front took this one for dead: keep the bots and pairs that no other has yet. Raises StoreError."""
+        """Keep the bots and pairs that no other front has, after one took this front for dead. Raises StoreError."""
         here = [bot.name for bot in self._sessions.bots.values() if bot.roams]
         games = dict(self._running.games)
         pairs = [game.pair.id for game in games.values()]
@@ -200,14 +203,16 @@ class Front:
             self._sessions.dismiss(bot, f"{MOVED}: {there.url} it plays there now")
 
     def _roomier(self) -> FrontRow | None:
-        """Another front by chance, of those with no more bots than this one has; an empty one from a crowd alone."""
+        """Choose another front at random that has no more bots than this one. Only a crowd goes to an empty one."""
         mine = self._count()
         some = [one for one in self.others if one.url and one.bots <= mine and (one.bots >= 2 or mine >= CROWD)]
         return self._chance.choice(some) if some else None
 
     def _fuller(self) -> FrontRow | None:
-        """The front with the most bots, the first of these by name, unless it is this one: two bots that are alone
-        must not change places."""
+        """Return the front with the most bots, or None if it is this one.
+
+        Of equal ones it is the first by name, so that two bots that are alone do not change places.
+        """
         mine = FrontRow(self.name, self._url, self._count())
         first = min([mine, *(one for one in self.others if one.url)], key=lambda one: (-one.bots, one.name))
         return None if first is mine else first

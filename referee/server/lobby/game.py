@@ -42,7 +42,7 @@ _BREATH = 1.0  # seconds before a void game is played again
 
 @dataclass(slots=True)
 class Room:
-    """What every pair game uses, and the counts of all."""
+    """The parts of the lobby that every pair of games uses, and the counts of all games."""
 
     sessions: Sessions
     engines: Engines
@@ -59,11 +59,12 @@ class Room:
 
 
 class PairGame:
-    """`bots` are in the order of the pair, and `playing` until the end. `before`: a match to resume."""
+    """A pair of games between two connected bots."""
 
     def __init__(
         self, room: Room, pool: Pool, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
     ) -> None:
+        """Prepare the pair, with the bots in its order. `before`: a match to resume."""
         self.pool, self.pair, self.bots = pool, pair, bots
         self.unplayable = False
         self._room = room
@@ -79,7 +80,10 @@ class PairGame:
         self._draining = True
 
     async def play(self) -> list[PairResult]:
-        """Play the missing games; returns the results, none for an unfinished pair. A cancelled one can be resumed."""
+        """Play the missing games, and return the results of the pair, [] if it is unfinished.
+
+        A cancelled match can be resumed by the next run.
+        """
         try:
             return await self._play()
         finally:
@@ -106,7 +110,11 @@ class PairGame:
         return results
 
     async def _game(self, game: int) -> list[PairResult] | None:
-        """Play and store one game that counts; None: a bot has left or will. Raises CannotStart, GameRefused."""
+        """Play and store one game that counts. Return None if a bot has left or will leave.
+
+        Raises:
+            CannotStart, GameRefused: The pair cannot be played.
+        """
         room, attempt = self._room, self.pair.tried[game]
         while True:
             if (rest := max(bot.resting for bot in self.bots) - monotonic()) > 0:
@@ -154,7 +162,7 @@ class PairGame:
                 self._room.sessions.backoff.played(bot.identity.key)
 
     async def _match(self, game: int, key: str) -> tuple[GameResult, bytes]:
-        """One match to its end, void ones included. Raises CannotStart, GameRefused, EngineFailed."""
+        """Play one match to its end, even if it is void. Raises CannotStart, GameRefused, EngineFailed."""
         room, setup, order = self._room, self._setup, seats(game)
         first, second = (self.bots[index] for index in order)
         before, self._before = self._before, None
@@ -238,7 +246,7 @@ class PairGame:
 
 
 async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """Finish the work even if cancelled: a game that has ended is stored."""
+    """Finish the work even if cancelled, so that a game that has ended is stored."""
     task = asyncio.get_running_loop().create_task(work)
     try:
         return await asyncio.shield(task)
@@ -252,27 +260,27 @@ async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An unfinished match: `bots` by name and version, in the order of the pair."""
+    """An unfinished match of the previous run."""
 
     open_pairs: OpenPairs
     pair: Pair
-    bots: tuple[tuple[str, str], tuple[str, str]]
+    bots: tuple[tuple[str, str], tuple[str, str]]  # by name and version, in the order of the pair
     record: Record
 
 
 class LeftOver:
     """Recovers matches of the previous run: stores finished ones, resumes the others when both bots reconnect.
 
-    `load` before pairing starts; `until`: how long it waits for the bots (time.monotonic).
+    Call `load` before pairing starts.
     """
 
     def __init__(self, room: Room) -> None:
-        self.until = 0.0
+        self.until = 0.0  # how long it waits for the bots (time.monotonic)
         self._room = room
         self.waiting: dict[int, Waiting] = {}  # by pair
 
     def load(self, all_open_pairs: Sequence[OpenPairs]) -> None:
-        """Read the files of the previous run; one whose match cannot be resumed stays. Raises StoreError."""
+        """Read the files of the previous run. A file that causes an error stays. Raises StoreError."""
         for record, lines in self._room.live.recover():
             try:
                 if not self._resume(all_open_pairs, record, lines):
@@ -288,7 +296,7 @@ class LeftOver:
                 self._room.spectators.publish(event, line)
 
     def reserved(self) -> Counter[tuple[str, str]]:
-        """The number of matches that wait for a bot, by name and version."""
+        """Return the number of matches that wait for a bot, by name and version."""
         return Counter(bot for one in self.waiting.values() for bot in one.bots)
 
     def back(self, bots: Sequence[ConnectedBot]) -> Iterator[tuple[Waiting, tuple[ConnectedBot, ConnectedBot]]]:
@@ -303,9 +311,9 @@ class LeftOver:
                 yield one, (here[first].pop(), here[second].pop())
 
     async def expire(self, bots: Iterable[ConnectedBot]) -> None:
-        """Once `until` is past, a bot that has not come back loses, from ply 2 on, to one that has. Others are void.
+        """End the matches that still wait when `until` is past. Raises StoreError.
 
-        Raises StoreError.
+        From ply 2 on, a bot that has not come back loses to one that has. Other matches are void.
         """
         if not self.waiting or time.monotonic() <= self.until:
             return
@@ -340,7 +348,7 @@ class LeftOver:
         room.spectators.end(start.match)
 
     def _resume(self, all_open_pairs: Sequence[OpenPairs], record: Record, lines: bytes) -> bool:
-        """Whether the match is to be played on; a finished one is stored, if its pair is still open."""
+        """Return True if the match is to be resumed. Store it if it is finished and its pair is still open."""
         series, game = _key_parts(record.start.match)
         found = (
             (open_pairs, pair)
@@ -374,7 +382,7 @@ class LeftOver:
 
 
 def _key_parts(key: str) -> tuple[str, int]:
-    """`SERIES-GAME.ATTEMPT` -> the series, and the game from 0."""
+    """Split `SERIES-GAME.ATTEMPT` into the series and the game, counted from 0."""
     series, _, number = key.rpartition("-")
     return series, int(number.partition(".")[0]) - 1
 
@@ -383,22 +391,19 @@ def _key_parts(key: str) -> tuple[str, int]:
 
 
 class RunningPairs:
-    """The pairs of games that are being played, and the bots that are free to play; at most `most` pairs.
-
-    `closed`: start no more.
-    """
+    """The pairs of games that are being played, `most` at a time, and the bots that are free to play."""
 
     def __init__(self, room: Room, left_over: LeftOver, most: int) -> None:
         self.games: dict[asyncio.Task[None], PairGame] = {}
-        self.closed = False
+        self.closed = False  # start no more
         self._room, self._left_over, self._most = room, left_over, most
 
     def bots(self) -> Iterable[ConnectedBot]:
-        """The connected bots."""
+        """Return the connected bots."""
         return self._room.sessions.bots.values()
 
     def idle(self) -> list[ConnectedBot]:
-        """The bots that can start a match now, without those that an interrupted match waits for."""
+        """Return the bots that can start a match now and that no interrupted match waits for."""
         reserved, idle = self._left_over.reserved(), list[ConnectedBot]()
         for bot in self._room.sessions.ready():
             if reserved[bot.name, bot.version] > 0:
@@ -408,13 +413,13 @@ class RunningPairs:
         return idle
 
     def room_left(self) -> bool:
-        """Whether one more pair can be started."""
+        """Return True if one more pair can be started."""
         return not self.closed and len(self.games) < self._most and self._room.engines.free > 0
 
     def start(
         self, open_pairs: OpenPairs, pair: Pair, bots: tuple[ConnectedBot, ConnectedBot], before: Record | None = None
     ) -> None:
-        """Play the pair, with the bots in its order. `before`: a match to resume."""
+        """Play a pair, with the bots in its order. `before`: a match to resume."""
         open_pairs.claim(pair)
         game = PairGame(self._room, open_pairs.pool, pair, bots, before)
         for bot in bots:

@@ -33,7 +33,7 @@ Bound = Annotated[int, Meta(ge=0, le=10**12)] | None
 
 
 class RegistryError(Problem, ValueError):
-    """A registry that cannot be read or changed, or an invalid change; str() says what to do."""
+    """A registry cannot be read or changed, or a change is invalid. str() says what to do."""
 
     code = "bad-registry"
 
@@ -47,7 +47,7 @@ class Refusal(StrEnum):
 
 
 class KeyLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Limits of an owner, for all its bots together; None is the server's default."""
+    """Limits of an owner, for all its bots together. None is the server's default."""
 
     connections: Bound = None
     matches: Bound = None  # at once
@@ -55,13 +55,13 @@ class KeyLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     bytes: Bound = None  # a second
 
     def over(self, defaults: Mapping[str, int]) -> dict[str, int]:
-        """The defaults by name with these in their place."""
+        """Return the defaults by name, replaced by these limits."""
         own = {name: getattr(self, name) for name in self.__struct_fields__}
         return {**defaults, **{name: value for name, value in own.items() if value is not None}}
 
 
 class KeyEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
-    """One key: whose it is, which bots it speaks for, from when to when."""
+    """One key: its owner, the bots that it speaks for, and its dates."""
 
     key: str
     owner: Name
@@ -77,22 +77,22 @@ class KeyEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that the file says."""
+    """The content of a registry."""
 
     keys: tuple[KeyEntry, ...] = ()
     limits: dict[Name, KeyLimits] = {}  # by owner
 
 
 def now() -> datetime:
-    """UTC, in whole seconds."""
+    """Return the current time in UTC, in whole seconds."""
     return datetime.fromtimestamp(int(time.time()), UTC)
 
 
 class KeyRegistry:
-    """The file as a server sees it: `refresh` notices a change, `find` says whose a key is.
+    """The registry of a running server, which reads the file again when it has changed.
 
-    A file that is broken or gone leaves what it said before in force, and `problem` says so; at the start that is
-    nothing, so every key is refused.
+    While the file is broken or gone, its last valid content stays in force and `problem` says so. Without any, every
+    key is refused.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,7 +109,7 @@ class KeyRegistry:
         self._unsaid = False
 
     def refresh(self) -> bool:
-        """Read the file if it has changed, which costs microseconds to check; True if it, or `problem`, has changed."""
+        """Read the file if it has changed. Return True if its content or `problem` has changed."""
         before, seen = self.problem, _stat(self.path)
         if seen is not None and seen == self._seen:
             return False
@@ -135,7 +135,7 @@ class KeyRegistry:
         return unsaid
 
     def changed(self, when: datetime | None = None) -> bool:
-        """Whether other keys may be valid (now) than at the last call: the file was read again, or one has expired."""
+        """Return True if other keys may be valid than at the last call: the file was read, or a key has expired."""
         changed, self._news, when = self._news, False, when or now()
         while self._expiries and self._expiries[-1] <= when:
             self._expiries.pop()
@@ -143,7 +143,7 @@ class KeyRegistry:
         return changed
 
     def find(self, key: str, when: datetime | None = None) -> KeyEntry | Refusal:
-        """Whose key it is, if it is valid at that time (now)."""
+        """Return the entry of a key that is valid at that time (now by default), or why it is refused."""
         entry = self._entries.get(key)
         if entry is None:
             return Refusal.UNKNOWN
@@ -157,7 +157,7 @@ class KeyRegistry:
 
 
 def read(path: Path) -> Book:
-    """What a registry's file says. Raises RegistryError."""
+    """Read a registry. Raises RegistryError."""
     try:
         with open_input(path) as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -184,8 +184,13 @@ def read(path: Path) -> Book:
 
 @contextlib.contextmanager
 def change(path: Path) -> Iterator[Callable[[Book], None]]:
-    """Lock the file, read it, and write the new Book that is given to what this yields. Raises
-    RegistryError; then the file is as it was. A crash leaves the file of before or the new one, never half of one."""
+    """Lock a registry, and yield the function that writes its new content.
+
+    A crash leaves the old file or the new one, never half of one.
+
+    Raises:
+        RegistryError: The file is as it was.
+    """
     with _locked(path):
         yield lambda book: _write(path, book)
 
@@ -201,7 +206,7 @@ def _write(path: Path, book: Book) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """The lock is a file of its own, because the registry itself is replaced."""
+    """Hold the lock, which is a file of its own because the registry itself is replaced."""
     lock = path.with_name(f".{path.name}.lock")
     try:
         resolve_file(path)  # another user's link is not even read
@@ -226,7 +231,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _check(book: Book, path: Path) -> None:
-    """What the types cannot say. Raises RegistryError."""
+    """Check what the types cannot express. Raises RegistryError."""
     owners: dict[str, str] = {}
     keys: set[str] = set()
     for entry in book.keys:
@@ -269,7 +274,7 @@ MOST = 10**12
 
 
 def allow(book: Book, owner: str, bot: str, key: str, when: datetime) -> Book:
-    """Allow the key for the owner's bot; a key of this owner that is present gets one bot more."""
+    """Allow a key to speak for a bot of an owner. A key of this owner may be there already."""
     for name in (owner, bot):
         if not OWNER_OR_BOT.fullmatch(name):
             raise RegistryError(
@@ -294,9 +299,9 @@ def allow(book: Book, owner: str, bot: str, key: str, when: datetime) -> Book:
 
 
 def revoke(book: Book, what: str, when: datetime) -> tuple[Book, list[KeyEntry]]:
-    """Revoke a key, all keys of OWNER/BOT, or all keys of OWNER; returns the revoked entries.
+    """Revoke a key, all keys of OWNER/BOT, or all keys of OWNER, and return the revoked entries.
 
-    A key that speaks for other bots too goes on speaking for those when OWNER/BOT is revoked.
+    When OWNER/BOT is revoked, a key still speaks for its other bots.
     """
     entries = select(book, what, when)
     bot = "" if entries[0].key == what else what.partition("/")[2]
@@ -307,7 +312,7 @@ def revoke(book: Book, what: str, when: datetime) -> tuple[Book, list[KeyEntry]]
 
 
 def rotate(book: Book, what: str, key: str, when: datetime, grace: timedelta) -> tuple[Book, list[KeyEntry]]:
-    """A new key takes the place of what `what` selects, which is valid for `grace` more; the entries it replaces."""
+    """Replace the keys that `what` selects by a new one, and return their entries. They stay valid for `grace`."""
     if any(entry.key == key for entry in book.keys):
         raise RegistryError("that key is in the registry already: make a new one (ggp keys new)", code="duplicate-key")
     entries = select(book, what, when)
@@ -321,7 +326,7 @@ def rotate(book: Book, what: str, key: str, when: datetime, grace: timedelta) ->
 
 
 def limit(book: Book, owner: str, words: Mapping[str, str]) -> Book:
-    """Change an owner's limits: name -> a whole number, or `default`."""
+    """Change limits of an owner, each to a whole number or `default`."""
     if not any(entry.owner == owner for entry in book.keys):
         raise RegistryError(f"there is no owner {owner[:60]}; {_names(book)}", code="no-such-owner")
     own = book.limits.get(owner, KeyLimits())
@@ -336,7 +341,7 @@ def limit(book: Book, owner: str, words: Mapping[str, str]) -> Book:
 
 
 def select(book: Book, what: str, when: datetime) -> list[KeyEntry]:
-    """The valid keys that a word means: a key, OWNER/BOT or OWNER. Raises RegistryError if there is none."""
+    """Return the valid entries of a key, OWNER/BOT or OWNER. Raises RegistryError if there is none."""
     meant = [entry for entry in book.keys if entry.key == what]
     if not meant:
         owner, slash, bot = what.partition("/")

@@ -31,15 +31,17 @@ class Allowance:
 
 
 class KeyedBuckets:
-    """A token bucket for each key; of more than `most` keys the ones used longest ago are forgotten."""
+    """A token bucket for each of the `most` keys that were used last."""
 
     def __init__(self, rate: float, capacity: float, most: int = _MOST_ADDRESSES) -> None:
         self._rate, self._capacity = rate, capacity
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(most)
 
     def try_consume(self, key: str, now: float) -> bool:
-        """Remove one token of this key. A refused attempt costs nothing: among many that retry, all have the same
-        chance."""
+        """Remove one token of a key. Return False if there is none.
+
+        A refused attempt costs nothing, so that all of many that retry have the same chance.
+        """
         bucket = self._buckets.get(key)
         if bucket is None:
             bucket = self._buckets[key] = TokenBucket(self._rate, self._capacity, now)
@@ -50,7 +52,7 @@ class KeyedBuckets:
 
 
 def network(address: str) -> str:
-    """What identifies one customer: the first 64 bits of an IPv6 address, else the address; loopback as it is."""
+    """Return what identifies one customer: the first 64 bits of an IPv6 address, or the whole address."""
     if ":" not in address:
         return address
     try:
@@ -90,7 +92,7 @@ class ClockWatch:
 
 
 class Frequency:
-    """Limits the pairs that the same two owners play to `most` an hour."""
+    """The limit on the pairs that the same two owners play: `most` an hour."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -106,7 +108,7 @@ class Frequency:
             self._full.add(two)
 
     def often(self, now: float) -> set[tuple[str, str]]:
-        """Pairs of owners that reached the limit in the last hour, each in alphabetical order."""
+        """Return the pairs of owners that reached the limit in the last hour, each in alphabetical order."""
         self._full = {two for two in self._full if (times := self._met.get(two)) and times[0] > now - HOUR}
         return self._full
 
@@ -127,7 +129,7 @@ class Backoff:
         self._faults: LRUCache[str, tuple[int, float]] = LRUCache(_MOST_BACKOFFS)
 
     def fault(self, who: str, now: float) -> float:
-        """Count a forfeit or a disconnect; returns the seconds of back-off that begin now."""
+        """Count a forfeit or a disconnect, and return the seconds of back-off that begin now."""
         times, _ = self._faults.pop(who, (0, 0.0))
         times += 1
         rest = min(LONGEST, self._first * 2.0 ** min(times - FREE - 1, 60)) if times > FREE else 0.0
@@ -135,13 +137,13 @@ class Backoff:
         return rest
 
     def played(self, who: str) -> None:
-        """A game ended without a fault: reset the count."""
+        """Reset the count after a game without a fault."""
         self._faults.pop(who, None)
 
     def left(self, who: str, now: float) -> float:
-        """Seconds until the back-off ends."""
+        """Return the seconds until the back-off ends."""
         return max(0.0, self._faults.get(who, (0, 0.0))[1] - now)
 
     def faults(self, who: str) -> int:
-        """Consecutive faults."""
+        """Return the number of consecutive faults."""
         return self._faults.get(who, (0, 0.0))[0]

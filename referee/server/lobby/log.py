@@ -24,10 +24,11 @@ _FRAMES = 30  # lines of a traceback, the last ones
 
 
 class EventLog:
-    """`write` takes a line without its LF; the default is stderr. `counts` is by event and word."""
+    """The event log, and the counts of its events."""
 
     def __init__(self, as_json: bool = False, quiet: bool = False, write: Callable[[str], None] | None = None) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
+        """Log problems only if `quiet`. `write` takes a line without its LF; the default is stderr."""
+        self.counts: Counter[tuple[str, str]] = Counter()  # by event and word
         self._as_json = as_json
         self._quiet = quiet
         self._write = write or _to_stderr
@@ -35,7 +36,7 @@ class EventLog:
         self._limited: LRUCache[tuple[str, str, str], tuple[float, int]] = LRUCache(SOURCES)
 
     def log(self, event: str, word: str = "", **fields: str | int | float) -> None:
-        """Events are counted by `event` and `word`, so `word` is one of few."""
+        """Log an event. It is counted by `event` and `word`, so `word` must be one of few."""
         self.counts[event, word] += 1
         if not self._quiet:
             self._write_event(event, word, fields)
@@ -43,8 +44,13 @@ class EventLog:
     def log_limited(
         self, now: float, event: str, word: str, source: str, times: int = 1, **fields: str | int | float
     ) -> None:
-        """As `log`, for `times` events of a source that may repeat them for ever: all are counted, and a line a minute
-        says how many there were since the last one."""
+        """Log events of a source that may repeat them for ever.
+
+        All are counted. A line a minute says how many there were since the last line.
+
+        Args:
+            times: How many events of this kind there were.
+        """
         self.counts[event, word] += times
         key = (event, word, source)
         last, unsaid = self._limited.pop(key, (-_ONCE, 0))
@@ -55,8 +61,11 @@ class EventLog:
             self._write_event(event, word, {"source": source, "times": times, **fields})
 
     def fault(self, task: str, error: BaseException, **fields: str | int | float) -> None:
-        """A background task has failed, or an event handler: counted by `task`, one of few. The traceback is logged
-        once a minute for each place where it was raised."""
+        """Log that a background task or an event handler has failed.
+
+        It is counted by `task`, which must be one of few. The traceback is logged once a minute for each place where it
+        was raised.
+        """
         lines = [line for part in traceback.format_exception(error) for line in part.rstrip("\n").split("\n")]
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else task
@@ -65,7 +74,7 @@ class EventLog:
         self.log_limited(time.monotonic(), "fault", task, where, 1, **said)
 
     def unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """The exception handler of an event loop: for callbacks, whose exceptions no task receives."""
+        """Log the exception of a callback, which no task receives. For loop.set_exception_handler."""
         error = context.get("exception") or RuntimeError(context.get("message", ""))
         self.fault("callback", error)
 
@@ -106,16 +115,16 @@ _AT_ONCE = 8  # connections
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`values` by their labels, which are `name="value",…` or ""."""
+    """A metric for Prometheus."""
 
     name: str
     kind: str  # counter or gauge
     help: str
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)  # by labels: `name="value",…` or ""
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
-    """The text format of Prometheus, version 0.0.4."""
+    """Return metrics in the text format of Prometheus, version 0.0.4."""
     lines = []
     for one in metrics:
         lines += [f"# HELP {one.name} {one.help}", f"# TYPE {one.name} {one.kind}"]
@@ -124,7 +133,7 @@ def exposition(metrics: Iterable[Metric]) -> str:
 
 
 def label(**labels: str) -> str:
-    """`name="value",…`, escaped."""
+    """Return labels as `name="value",…`, escaped."""
     escaped = {
         name: value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name, value in labels.items()
     }
@@ -132,7 +141,7 @@ def label(**labels: str) -> str:
 
 
 class MetricsPage:
-    """Serves what `read` gives. `open` raises OSError for an address that is not available."""
+    """The page /metrics, which shows what `read` returns."""
 
     def __init__(self, host: str, port: int, read: Callable[[], list[Metric]]) -> None:
         self._host, self._port, self._read = host, port, read
@@ -140,7 +149,7 @@ class MetricsPage:
         self._busy = 0
 
     async def open(self) -> str:
-        """The address."""
+        """Listen, and return the address of the page. Raises OSError if it is not available."""
         self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=_HEAD)
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://{host}:{port}/metrics"

@@ -64,7 +64,12 @@ class Matchmaker(OpenPairs):
         self._tally.add(result.meetings)
 
     def pair(self, present: Mapping[int, str], most: int = AT_ONCE) -> list[Pair]:
-        """Make up to `most` new pairs of these versions (whose owners are the values), durable. Raises StoreError."""
+        """Make new pairs and store them. Raises StoreError.
+
+        Args:
+            present: The owner of each version that may be paired.
+            most: The most pairs to make.
+        """
         chance = random_for(self._ladder.seed, self.pool.key, self._batch)
         some = chance.sample(sorted(present), min(AT_ONCE, len(present)))
         pairings = self._draw({id: present[id] for id in sorted(some)}, most, chance)
@@ -99,7 +104,7 @@ class Matchmaker(OpenPairs):
         return drawn
 
     def _with_often(self, met: Ints, owners: Sequence[str]) -> Ints:
-        """The number of pairs that any two have played, raised for owners at their limit: others are preferred."""
+        """Raise the number of pairs that two have played if their owners are at the limit, to prefer others."""
         for one, other in self._frequency.often(monotonic()):
             places = [[place for place, owner in enumerate(owners) if owner == two] for two in (one, other)]
             if all(places):
@@ -109,7 +114,7 @@ class Matchmaker(OpenPairs):
         return met
 
     def _rate(self, ids: Sequence[int]) -> Ratings | None:
-        """Recent ratings, of all of these unless the last ones took long."""
+        """Return recent ratings. If they take long to compute, some of these bots may be missing."""
         now = monotonic()
         if self._ratings is None or now > self._until or (now > self._pause and not self._rated.issuperset(ids)):
             began = thread_time()
@@ -129,7 +134,7 @@ class Matchmaker(OpenPairs):
         return self._ratings
 
     def _elo_and_error(self, ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:
-        """Ratings and standard errors; of one that is not rated yet, those of an average bot that has not played."""
+        """Return ratings and standard errors. A bot that is not rated yet counts as average, with the largest error."""
         here = [id for id in ids if id in self._rated]
         elo, error = elo_and_error(ratings, here)
         if len(here) == len(ids):
@@ -157,7 +162,7 @@ class Matchmaker(OpenPairs):
 
 
 class Rated:
-    """Starts rated pairs among the idle bots of every pool; one of the `makers` for each pool.
+    """Starts rated pairs among the idle bots of every pool.
 
     Pools take turns by their weights: a bot that plays in several pools is given to the pool whose turn it is among
     those that have an opponent for it. Each run begins with the first turn.
@@ -169,7 +174,7 @@ class Rated:
         self._turns = PoolTurns({maker.row: maker.pool.weight for maker in makers}, {})
 
     def has_opponent(self, bot: ConnectedBot) -> bool:
-        """Whether a possible rated opponent is connected, idle or not."""
+        """Return True if a possible rated opponent is connected, idle or not."""
         return any(
             other.identity.owner != bot.identity.owner and _seat(maker, other) is not None
             for maker in self.makers
@@ -192,10 +197,11 @@ class Rated:
                 del left[row]
 
     async def _pair_in(self, maker: Matchmaker, share: float, held: Collection[ConnectedBot]) -> bool:
-        """Start open pairs of one pool and new ones. Returns whether any was started. Raises StoreError.
+        """Start open pairs of one pool and new ones. Return True if any was started. Raises StoreError.
 
-        `share`: the part of the idle bots that new pairs may take, so that some are left for the other pools; one pair
-        is always allowed.
+        Args:
+            share: The part of the idle bots that new pairs may take, so that some are left for the other pools. One
+                pair is always allowed.
         """
         present = self._present(maker, held)
         started = self._start_open(maker, present)
@@ -211,7 +217,7 @@ class Rated:
         return self._start_open(maker, self._present(maker, held)) or started
 
     def _start_open(self, maker: Matchmaker, present: dict[int, ConnectedBot]) -> bool:
-        """Start the open pairs of bots that are present, which are no longer present then. Returns whether any was."""
+        """Start the open pairs of bots that are present, and remove these bots. Return True if any was started."""
         ready = [pair for pair in maker.open.values() if {pair.first, pair.second} <= present.keys()]
         started = False
         for pair in ready:
@@ -222,7 +228,7 @@ class Rated:
         return started
 
     async def _exchange(self, maker: Matchmaker, present: Mapping[int, ConnectedBot]) -> None:
-        """Have the open pairs between bots that are here, and no others. Raises StoreError."""
+        """Give back open pairs whose bots are not here, and claim those whose bots are. Raises StoreError."""
         back = [pair.id for pair in maker.open.values() if not {pair.first, pair.second} <= present.keys()]
         if not back and len(present) < 2:
             return
@@ -234,13 +240,13 @@ class Rated:
         maker.open |= new
 
     def _present(self, maker: Matchmaker, held: Collection[ConnectedBot]) -> dict[int, ConnectedBot]:
-        """The idle bots that can play in this pool, by version."""
+        """Return the idle bots that can play in a pool, by version."""
         idle = (bot for bot in self._running.idle() if bot not in held)
         return {seat.id: bot for bot in idle if (seat := _seat(maker, bot)) is not None}
 
 
 def _seat(maker: Matchmaker, bot: ConnectedBot) -> PoolEntry | None:
-    """Its place in the pool, if it may play there."""
+    """Return the entry of a bot in a pool, if it may play there."""
     seat = maker.seats.get((bot.name, bot.version))
     return seat if seat is not None and seat.active and bot.plays(maker.pool.setting.game) else None
 
@@ -253,8 +259,7 @@ _HOUR = 3600.0  # seconds
 
 
 class Registration:
-    """Enters bots into the store. `load` before the store's thread runs, then `enrol` from time to time; both raise
-    StoreError."""
+    """Enters bots into the store. Call `load` before the store's thread runs, then `enrol` in each round."""
 
     def __init__(self, ladder: Ladder, store: Store, writer: StoreWriter) -> None:
         self.departed: set[str] | None = None  # bots that were here and may have changed at another front, if any
@@ -263,7 +268,14 @@ class Registration:
         self._changes: dict[str, deque[float]] = {}  # of each bot, the last ones in this run
 
     def load(self, alone: bool = True) -> dict[str, int]:
-        """The rows of the pools by name; entered bots stay entered. `alone`: no other front of the lobby runs."""
+        """Enter the pools and the local bots, and return the rows of the pools by name. Other bots stay entered.
+
+        Args:
+            alone: No other front of the lobby runs.
+
+        Raises:
+            StoreError: The store cannot be read or written.
+        """
         local = {bot.name: bot for bot in self._ladder.bots}
         if not alone:
             self._known = local
@@ -281,9 +293,13 @@ class Registration:
         return rows
 
     async def enrol(self, bots: Sequence[ConnectedBot], then: Callable[[], None], now: float) -> list[ConnectedBot]:
-        """Enter new bots, and new versions of known ones; `then` is called in the store's thread.
+        """Enter new bots and new versions of known ones, and call `then` in the store's thread.
 
-        Returns the bots that changed their version too often; these are not entered.
+        Returns:
+            The bots that changed their version too often. They are not entered.
+
+        Raises:
+            StoreError: Nothing was entered.
         """
         departed = self.departed or set[str]()
         other = [bot for bot in bots if self._known.get(bot.name) != bot.entry(self._ladder.pools)]

@@ -28,19 +28,19 @@ _AMONG = 2000  # versions that are looked at together for pairs of theirs
 
 
 class OpenPairs:
-    """The pairs of one pool, whose row in the store is `row`. `open`: issued and not running, by id; `taken`: running,
-    or interrupted and waiting for their bots.
+    """The pairs of one pool that are not complete.
 
-    `front`: the name of this front, if the lobby has several: the pairs are then those that it claimed in the store,
-    and `open` only those whose bots are here.
+    In a lobby with several fronts they are those that this front has claimed in the store, and `open` has only those
+    whose bots are here.
 
     Methods that read or write the store run in the store's thread, and raise StoreError.
     """
 
     def __init__(self, pool: Pool, row: int, store: Store, front: str = "") -> None:
+        """Load the pairs of a pool, whose row in the store is `row`. `front`: the name of this front, if any."""
         self.pool, self.row, self.front = pool, row, front
-        self.open: dict[int, Pair] = {}
-        self.taken: dict[int, Pair] = {}
+        self.open: dict[int, Pair] = {}  # issued and not running, by id
+        self.taken: dict[int, Pair] = {}  # running, or interrupted and waiting for their bots
         self.seats: dict[tuple[str, str], PoolEntry] = {}  # by name and version
         self._store = store
         self.load()
@@ -61,27 +61,27 @@ class OpenPairs:
         self.taken[pair.id] = pair
 
     def release(self, pair: Pair, left: Pair | None) -> None:
-        """The pair is not running any more; `left` is what remains to be played of it."""
+        """Mark a pair as no longer running. `left` is what remains to be played of it."""
         self.taken.pop(pair.id, None)
         if left is not None:
             self.open[left.id] = left
 
     def fix(self, result: PairResult) -> None:
-        """A pair is stored."""
+        """Take notice of a pair that is stored."""
 
     def still_open(self, pair: Pair) -> Pair | None:
-        """The pair with its missing games; None if it is complete."""
+        """Return the pair with its missing games, None if it is complete."""
         stored = self._store.open_pairs(self.row, among=(pair.first, pair.second))
         return next((one for one in stored if one.id == pair.id and len(one.played) < GAMES), None)
 
     # -- a lobby with several fronts ---------------------------------------------------------------------------------
 
     def reserve(self, pair: Pair) -> bool:
-        """Claim the pair for this front; whether no other one has it."""
+        """Claim a pair for this front. Return False if another front has it."""
         return not self.front or pair.id in self._store.claim(self.front, [pair.id])
 
     def exchange(self, back: Collection[int], present: Sequence[int]) -> list[Pair]:
-        """Give these pairs back, for any front; claim those between versions that are present, and return them."""
+        """Give pairs back for any front. Claim and return those between versions that are present."""
         if back:
             self._store.disclaim(self.front, back)
         found = {pair.id: pair for pair in self._store.open_pairs(self.row, self.front, present[:_AMONG])}
@@ -89,12 +89,12 @@ class OpenPairs:
         return [found[id] for id in mine]
 
     def give_back(self) -> None:
-        """All that are not taken, at the start."""
+        """Give back all pairs that are not taken. Call it at the start."""
         self.open.clear()
         self._store.disclaim(self.front, None, list(self.taken))
 
     def elsewhere(self, names: Collection[str]) -> set[str]:
-        """Those of the bots that are at another front."""
+        """Return those of the bots that are at another front."""
         return self._store.elsewhere(self.front, names) if self.front else set()
 
 
@@ -110,10 +110,10 @@ T = TypeVar("T")
 
 
 class StoreWriter:
-    """`open` in the running loop, `close` before the store is."""
+    """The thread that reads and writes the store. Open it in the running loop, and close it before the store."""
 
     def __init__(self, store: Store, event_log: EventLog, end: Callable[[], None] = lambda: None) -> None:
-        """`end` ends the lobby."""
+        """Store nothing before `open`. `end` is called to end the lobby when the store is lost."""
         self._store, self._event_log, self._end = store, event_log, end
         self.lost = ""  # how the store was lost, and where its games are
         self._thread = ThreadPoolExecutor(1, "writer", _give_way)
@@ -133,7 +133,7 @@ class StoreWriter:
         self._hurried = True
 
     async def close(self) -> None:
-        """After the waiting games are stored, or given up after `hurry`."""
+        """Close once the waiting games are stored, or given up after `hurry`."""
         while self._waiting:
             await asyncio.sleep(GATHER)
         await self._tasks.close()
@@ -141,20 +141,20 @@ class StoreWriter:
         self._thread.shutdown()
 
     async def work(self, job: Callable[[], T]) -> T:
-        """Run the job in the store's thread. Raises what it raises."""
+        """Run a job in the store's thread, and return or raise what it does."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, job)
 
     async def suspended(self, pool: int, version: int) -> str:
-        """Why a version is suspended in a pool, "" if it is not. Raises StoreError."""
+        """Return why a version is suspended in a pool, "" if it is not. Raises StoreError."""
         seats = await self.work(lambda: self._store.seats(pool))
         return next((seat.suspended for seat in seats if seat.id == version), "")
 
     def add_now(self, game: FinishedGame) -> list[PairResult]:
-        """As `store`, before the loop runs. Raises StoreError."""
+        """Store a game as `store` does, before the loop runs. Raises StoreError."""
         return self._add([game])
 
     async def store(self, what: FinishedGame | UnplayablePair) -> list[PairResult]:
-        """Store a game durably; returns the pairs that it finished. Raises an error of this game alone."""
+        """Store a game durably, and return the pairs that it finished. Raises an error of this game alone."""
         kept: asyncio.Future[list[PairResult]] = asyncio.get_running_loop().create_future()
         self._waiting.append((what, kept))
         self._some.set()
@@ -194,7 +194,7 @@ class StoreWriter:
                     )
 
     def lose(self, error: StoreGone) -> None:
-        """The store's file is gone: keep elsewhere what it held and what waits, and have the lobby end."""
+        """Save elsewhere what a store held whose file is gone, with the games that wait, and end the lobby."""
         if not self.lost:
             games = [what for what, _ in self._waiting if isinstance(what, FinishedGame)]
             self.lost = "; ".join(filter(None, [str(error), self._store.rescue(games, gone=True)]))
@@ -208,7 +208,7 @@ class StoreWriter:
                 kept.set_exception(error)
 
     def _take(self, count: int) -> list[tuple[FinishedGame | UnplayablePair, asyncio.Future[list[PairResult]]]]:
-        """Remove and return the first of the waiting."""
+        """Remove and return the first `count` of the waiting."""
         taken, self._waiting = self._waiting[:count], self._waiting[count:]
         self._alone, self._tries = max(0, self._alone - count), 0
         return taken

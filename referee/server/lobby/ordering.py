@@ -1,4 +1,4 @@
-"""Gives orders to a lobby over a command connection: challenges, withdrawals, lists of bots and pools."""
+"""The client's side of a command connection to a lobby: challenges, withdrawals, lists of bots and pools."""
 
 from random import Random
 
@@ -7,21 +7,20 @@ from ggp.protocol.lobby_wire import LobbyAnswer, LobbyAsk, printable
 from ggp.protocol.transports.lobby_dial import NO_HANDSHAKE, Dial, LobbyLink
 from ggp.protocol.transports.signal_fd import Stopping
 
-# -- the client's side of challenge commands --------------------------------------------------------------------------
-
 
 class NotReached(Exception):
-    """There is no lobby to ask, or it said goodbye; str() says why."""
+    """The lobby cannot be reached, or it said goodbye. str() says why."""
 
 
 class ChallengeRefused(Exception):
-    """The lobby answered `?`; str() is what it said."""
+    """The lobby refused a command. str() is its answer."""
 
 
 class Ordering:
-    """Asks a lobby. While it waits, a signal raises Stopped. `close` at the end."""
+    """A connection that asks a lobby. Close it at the end."""
 
     def __init__(self, lobby: LobbyLink, stopping: Stopping | None = None) -> None:
+        """Dial the lobby. With `stopping`, a signal raises Stopped while it waits."""
         self._stopping = stopping
         self._trouble = ""
         self._reached = False
@@ -30,8 +29,14 @@ class Ordering:
             self._dial.watch(stopping.descriptor)
 
     def ask(self, line: str, patient: bool = False) -> str:
-        """The answer. `patient`: once the lobby was reached, ask again on the next connection after each lost one.
-        Raises NotReached, ChallengeRefused, AccessRefused, Replaced."""
+        """Ask for a command line, and return the answer.
+
+        Args:
+            patient: Once the lobby was reached, ask again on the next connection after each lost one.
+
+        Raises:
+            NotReached, ChallengeRefused, AccessRefused, Replaced: There is no answer.
+        """
         asked = 0
         while True:
             if self._dial.up and self._dial.number != asked:
@@ -47,7 +52,7 @@ class Ordering:
                 raise NotReached(self._trouble)
 
     def wait(self, seconds: float) -> None:
-        """Wait for an event, so long at most."""
+        """Wait for an event, for `seconds` at most."""
         self._dial.poll(seconds)
         if self._stopping is not None:
             self._stopping.check()
@@ -62,12 +67,11 @@ class Ordering:
             self._trouble = why
 
 
-NOT_PLAYED, INTERRUPTED, TERMINATED = 1, 130, 143
 Values = dict[str, str]
 
 
 def values_of(line: str) -> Values:
-    """`key=value …`; the reason runs to the end of the line. Values become printable."""
+    """Return the printable values of a line `key=value …`. A reason extends to the end of the line."""
     head, mark, reason = line.partition(" reason=")
     found = dict(word.partition("=")[::2] for word in head.split())
     return {name: printable(value, 1000) for name, value in (found | ({"reason": reason} if mark else {})).items()}
