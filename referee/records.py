@@ -34,7 +34,7 @@ def records_in(
     unfinished: bool = False,
     damaged: Callable[[str], None] | None = None,
 ) -> Iterator[Record]:
-    """Every finished match of the file, read a line at a time; `skipped` is called for each that was cut off.
+    """Yield every finished match of a file, read a line at a time. `skipped` is called for each that was cut off.
 
     With `unfinished` those come, too. The file `-` is standard input. A record that was changed since it was written
     raises ClickException; with `damaged`, that gets the reason instead, and reading goes on with the next match.
@@ -91,7 +91,7 @@ class LiveHead(NamedTuple):
 
 
 def running(base: str) -> list[LiveHead]:
-    """The matches that are being played now, oldest first; [] if there are none, never an error.
+    """Return the matches that are being played now, oldest first; [] if there are none, never an error.
 
     `base` is the path of a record (`ggp match --record`), or live_base of a ladder's store. Each call reads the side
     files, a few kilobytes a worker: ask once a second, not once a ply. Matches on a cluster's workers are not among
@@ -101,12 +101,12 @@ def running(base: str) -> list[LiveHead]:
 
 
 def playing(base: str) -> list[Record]:
-    """The same, as far as they were played."""
+    """Return the records of the matches that are being played now, as far as they were played."""
     return LiveMatches(base).playing()
 
 
 def head(record: Record) -> LiveHead:
-    """What there is to say of a match in a list."""
+    """Return what a list says of a match."""
     start = record.start
     first, second = (bot.name for bot in start.bots)
     plies = len(record.plies)
@@ -124,7 +124,7 @@ class LiveMatch:
         self._record: Record | None = None
 
     def read(self) -> Record | None:
-        """The match as far as it was played, without a line that is being written; None if no start can be read.
+        """Return the match as far as it was played, without a half-written line; None if no start can be read.
 
         Only what came since the last call is read; the record is the same object if nothing did.
         """
@@ -151,14 +151,14 @@ class LiveMatch:
             self._record = self._reader.record
 
     def idle(self) -> int:
-        """ms since its last event."""
+        """Return the milliseconds since its last event."""
         try:
             return max(0, int(1000 * (time.time() - os.fstat(self._file.fileno()).st_mtime)))
         except OSError:
             return 0
 
     def playing(self) -> bool:
-        """Whether a worker still plays it."""
+        """Return whether a worker still plays it."""
         with self._lock:  # threads share the open file, and with it what it has locked
             try:
                 fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -173,7 +173,7 @@ class LiveMatch:
         return record is not None and record.end is None
 
     def is_at(self, path: Path) -> bool:
-        """Whether the file with this name is its file. Raises OSError."""
+        """Return whether the file with this name is its file. Raises OSError."""
         return os.path.samestat(path.stat(), os.fstat(self._file.fileno()))
 
 
@@ -187,11 +187,11 @@ class LiveMatches:
         self._by_key: dict[str, tuple[Path, LiveMatch]] = {}  # as they were at the last search
 
     def playing(self) -> list[Record]:
-        """The matches that are being played now, as far as they were played, by the numbers of their workers."""
+        """Return the matches that are being played now, as far as they were played, by the numbers of their workers."""
         return [record for live in self._all() if live.playing() and (record := live.read())]
 
     def find(self, key: str) -> LiveMatch | None:
-        """The match with that name, if its side file is there; "" is any that is being played.
+        """Find a match by its name; "" means any that is being played.
 
         A match that ended or was dropped is found, too, until its worker begins the next match.
         """
@@ -207,7 +207,7 @@ class LiveMatches:
             return self._by_key.get(key, (None, None))[1]
 
     def _all(self) -> list[LiveMatch]:
-        """Those that can be opened, by number."""
+        """Return the side files that can be opened, by number."""
         with self._lock:
             self._files = {path: live for path in side_files(self._base) if (live := self._at(path)) is not None}
             return list(self._files.values())
@@ -227,7 +227,7 @@ def _key(live: LiveMatch) -> str | None:
 
 
 def find_live(base: str, key: str) -> LiveMatch | None:
-    """See LiveMatches.find."""
+    """Find a match by its side file: see LiveMatches.find."""
     return LiveMatches(base).find(key)
 
 
@@ -244,22 +244,22 @@ def live_base(url: str) -> str:
 
 
 def live_folder() -> Path:
-    """The folder of this user for the side files of stores that are not files."""
+    """Return the folder of this user for the side files of stores that are not files."""
     return Path(tempfile.gettempdir()) / f"ggp-live-{os.geteuid()}"
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a record, each cut where it is longer than a line of a record may be."""
+    """Yield the lines of a record, each cut where it is longer than a line of a record may be."""
     return iter(lambda: file.readline(MAX_RECORD_LINE + 2), b"")
 
 
 def live_path(record: str, number: int) -> str:
-    """The side file next to a record that worker `number` (from 1) writes its live plies to."""
+    """Return the side file next to a record that worker `number` (from 1) writes its live plies to."""
     return f"{record}.live-{number}"
 
 
 def side_files(record: str) -> list[Path]:
-    """Those that are there, by number; a worker that has begun no match has none."""
+    """Return the side files that exist, by number. A worker that has begun no match has none."""
     return [path for _, path in sorted(numbered(record, live_path)) if not path.name.endswith(NEW)]
 
 
@@ -307,7 +307,7 @@ def pack(lines: bytes) -> bytes:
 
 
 def unpack(data: bytes) -> bytes:
-    """The lines of a packed record. Raises RecordError for a damaged or empty one, and for one above LONGEST."""
+    """Unpack a record to its lines. Raises RecordError for a damaged or empty one, and for one above LONGEST."""
     try:
         size = zstandard.frame_content_size(data)
         if size > LONGEST:

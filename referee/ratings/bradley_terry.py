@@ -51,7 +51,7 @@ class Counts:
 
     @classmethod
     def of(cls, played: Iterable[Row], names: Iterable[str] = ()) -> "Counts":
-        """From rows, of which several may be of one ordered pair; bots are numbered as they come, `names` first.
+        """Count rows, several of which may be of one ordered pair. Bots are numbered as they come, `names` first.
 
         CountsError for a bot against itself or a negative count.
         """
@@ -85,12 +85,12 @@ class Counts:
 
 
 def sums(index: Ints, values: Floats, size: int) -> Floats:
-    """The sum of the values of every index below `size`."""
+    """Return the sum of the values of every index below `size`."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def _matrix(rows: list[Row], index: dict[str, int]) -> Matrix:
-    """One line per ordered pair, in the order of first appearance; empty ones are left out."""
+    """Return one line per ordered pair, in the order of first appearance, without empty ones."""
     sums: dict[tuple[int, int], list[float]] = {}
     for first, second, wins, ties, losses in rows:
         cell = sums.setdefault((index[first], index[second]), [0.0, 0.0, 0.0])
@@ -133,7 +133,7 @@ class OutcomeModel:
 
 
 def _davidson(x: Floats, t: float) -> tuple[Floats, Floats, Floats]:
-    """P(win), P(tie), P(loss) for the first; the largest exponent is taken out of all."""
+    """Return P(win), P(tie), P(loss) for the first. The largest exponent is taken out of all, against overflow."""
     half = x / 2
     most = np.maximum(np.abs(half), t)
     win, tie, loss = np.exp(half - most), np.exp(t - most), np.exp(-half - most)
@@ -142,7 +142,7 @@ def _davidson(x: Floats, t: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _davidson_derivatives(counts: Matrix, x: Floats, t: float) -> Derivatives:
-    """The score (wins − losses) / 2 and the ties are sufficient: their covariance is the information.
+    """Return the derivatives of Davidson's model: (wins − losses) / 2 and the ties are sufficient.
 
     Nothing is said as 1 − a share, so that 10¹² wins beside one loss keep their digits.
     """
@@ -165,14 +165,14 @@ def _davidson_derivatives(counts: Matrix, x: Floats, t: float) -> Derivatives:
 
 
 def _rao_kupper(x: Floats, t: float) -> tuple[Floats, Floats, Floats]:
-    """P(tie) = P(win)·P(loss)·(e^(2δ) − 1)."""
+    """Return P(win), P(tie), P(loss) for the first: P(tie) = P(win)·P(loss)·(e^(2δ) − 1)."""
     delta = math.exp(min(t, 5.0)) if t > NO_TIES else 0.0
     win, loss = _sigmoid(x - delta), _sigmoid(-x - delta)
     return win, win * loss * math.expm1(2 * delta), loss
 
 
 def _rao_kupper_derivatives(counts: Matrix, x: Floats, t: float) -> Derivatives:
-    """In δ first, which the log-likelihood is concave in, then in t = ln δ."""
+    """Return the derivatives in δ, in which the log-likelihood is concave, turned into those in t = ln δ."""
     delta = math.exp(min(t, 5.0)) if t > NO_TIES else 0.0
     up, down = x - delta, -x - delta
     wins, losses = counts.wins + counts.ties, counts.losses + counts.ties
@@ -228,7 +228,7 @@ class Priors:
 
 
 def of_ratings(priors: Priors, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """Precision P and vector b, natural units: the log-density is −θᵀPθ/2 + bᵀθ and a constant.
+    """Return the prior as precision P and vector b, natural units: ln density = −θᵀPθ/2 + bᵀθ + constant.
 
     CountsError for an anchor that is no bot, or parents in a circle.
     """
@@ -298,7 +298,7 @@ class StartingPoint:
 def fit(
     counts: Counts, model: OutcomeModel, priors: Priors, advantage: bool = True, start: StartingPoint | None = None
 ) -> Fit:
-    """The most probable ratings; with `priors.plain` the likeliest ones, of mean 0 if there is no anchor.
+    """Return the most probable ratings; with `priors.plain` the likeliest ones, of mean 0 without an anchor.
 
     `start`: near them, if that is known. CountsError, naming the bot, if there is no maximum.
     """
@@ -327,7 +327,7 @@ def fit(
 
 
 def _inverse(curvature: Floats) -> Floats:
-    """The covariance. CountsError if the results leave a direction open, which all finite ratings then may be."""
+    """Return the covariance. Raises CountsError if the results leave a direction open."""
     try:
         covariance = np.asarray(np.linalg.inv(curvature), dtype=np.float64)
     except np.linalg.LinAlgError:
@@ -351,7 +351,7 @@ class Objective:
         self._precision, self._pull = of_ratings(priors, names)
 
     def begin(self, start: StartingPoint | None) -> Floats:
-        """The first vector: that of the start, or the prior's."""
+        """Return the vector to begin with: that of the start, or of the prior."""
         theta, a, t = np.zeros(self._size), 0.0, self._priors.tie_mean
         if self._t and start is None:
             t = self._tie()
@@ -362,7 +362,7 @@ class Objective:
         return np.concatenate([theta, [a] * self._a, [t] * self._t])
 
     def _tie(self) -> float:
-        """Near where t ends: the best one if all bots were equal. From afar each step would bring it by 1 at most."""
+        """Return the best t if all bots were equal: from far away each step would bring it only 1 nearer."""
         played, one, t = self._played, np.zeros(1, dtype=np.int64), self._priors.tie_mean
         wins, ties, losses = (np.array([count.sum()]) for count in (played.wins, played.ties, played.losses))
         together, pull = Matrix(one, one, wins, ties, losses), 0.0 if self._priors.plain else self._priors.tie**-2
@@ -377,17 +377,17 @@ class Objective:
         return t if math.isfinite(t) else self._priors.tie_mean
 
     def parts(self, point: Floats) -> tuple[Floats, float, float]:
-        """Ratings, a and t."""
+        """Split a vector into ratings, a and t."""
         a = float(point[self._size]) if self._a else 0.0
         return point[: self._size], a, float(point[-1]) if self._t else NO_TIES
 
     def value(self, point: Floats) -> float:
-        """The log-posterior, but for a constant."""
+        """Return the log-posterior, except for a constant."""
         theta, a, t = self.parts(point)
         return self._derivatives(theta, a, t).value + self._log_prior(theta, a, t)
 
     def at(self, point: Floats) -> tuple[float, Floats, Floats]:
-        """Value, gradient and negative Hessian."""
+        """Return value, gradient and negative Hessian."""
         theta, a, t = self.parts(point)
         found = self._derivatives(theta, a, t)
         gradient, hessian = self._prior_slopes(theta, a, t)
@@ -426,7 +426,7 @@ class Objective:
 def _add_pairs(
     gradient: Floats, hessian: Floats, pairs: Matrix, found: Derivatives, size: int, a: bool, t: bool
 ) -> None:
-    """Adds the games' part: x = θ_first − θ_second + a of every pair."""
+    """Add the part of the games, with x = θ_first − θ_second + a for every pair."""
     gradient[:size] += sums(pairs.first, found.x, size) - sums(pairs.second, found.x, size)
     crossed = sums(pairs.first * size + pairs.second, found.xx, size * size).reshape(size, size)
     crossed += crossed.T
@@ -453,7 +453,7 @@ def _border(hessian: Floats, line: int, pairs: Matrix, values: Floats, size: int
 
 
 def _climb(objective: Objective, point: Floats) -> tuple[Floats, int]:
-    """Newton's method with halved steps; the maximum and how many steps it took."""
+    """Find the maximum by Newton's method with halved steps, and return it with the number of steps."""
     value, gradient, hessian = objective.at(point)
     for count in range(1, _STEPS + 1):
         step = _direction(gradient, hessian)
@@ -473,7 +473,7 @@ def _climb(objective: Objective, point: Floats) -> tuple[Floats, int]:
 
 
 def _shortened(objective: Objective, point: Floats, step: Floats, value: float) -> Floats:
-    """A step that does not lead below `value`: halved until it does not."""
+    """Halve a step until it does not lead below `value`."""
     for _ in range(60):
         step = step / 2
         if objective.value(point + step) >= value:
@@ -482,7 +482,7 @@ def _shortened(objective: Objective, point: Floats, step: Floats, value: float) 
 
 
 def _direction(gradient: Floats, hessian: Floats) -> Floats:
-    """The Newton step; where the surface is not concave (Rao-Kupper far from its maximum), a shorter way uphill."""
+    """Return the Newton step, or a shorter step uphill where the surface is not concave (Rao-Kupper)."""
     ridge = 0.0
     scale = float(np.abs(hessian.diagonal()).max()) or 1.0
     while True:

@@ -82,7 +82,7 @@ class KeptRatings:
     tie: float
 
     def point(self, names: Sequence[str]) -> StartingPoint | None:
-        """From where to rate these bots, of which some may be new; None if nothing can be made of it."""
+        """Return where to begin the rating of these bots, some of which may be new; None if nothing is known."""
         known = [elo for name in names if (elo := self.elo.get(name)) is not None]
         if not known or not self.tie > 0:
             return None
@@ -127,17 +127,17 @@ class Ratings:
         return _groups(len(self.counts.names), self.counts.played)
 
     def comparable(self, one: str, other: str) -> bool:
-        """Whether games connect two bots."""
+        """Return whether games connect two bots."""
         names, groups = self.counts.names, self.groups()
         return bool(groups[names.index(one)] == groups[names.index(other)])
 
     def difference(self, one: str, other: str) -> Difference:
-        """Between any two bots; also between an anchor and its unpinned twin, an entry of its own."""
+        """Return the difference of any two bots; an anchor and its unpinned twin are two."""
         names = self.counts.names
         return self._difference(names.index(one), names.index(other), self._unshifted(), self._held())
 
     def drifts(self, twin: str, anchor: str, sigmas: float = 3.0) -> bool:
-        """Whether an anchor's unpinned twin has left it: the scale of the pool moves, or the anchor has changed.
+        """Return whether an anchor's unpinned twin has left it: the scale of the pool moves, or the anchor changed.
 
         A twin is not pinned and never meets its anchor; both play the rest of the pool.
         """
@@ -145,7 +145,7 @@ class Ratings:
         return abs(apart.elo) > sigmas * apart.se
 
     def scale(self, among: Collection[str] | None = None) -> tuple[Floats, Floats]:
-        """Elo as it is printed and the standard error of each number, in the order of `counts.names`.
+        """Return Elo as it is printed and the standard error of each number, in the order of `counts.names`.
 
         With anchors: an anchor has its given rating and no error, and the others have the mean and the error that
         they have if all anchors are exactly there (the conditional normal distribution). Without: 0 is the mean of
@@ -177,7 +177,7 @@ class Ratings:
         return elo, np.sqrt(np.maximum(variance, 0)) * ELO
 
     def standings(self, among: Collection[str] | None = None) -> list[Standing]:
-        """Best first, on the scale of `among`. `next` is the next lower bot of all, or of those `among` them.
+        """Return the standings, best first, on the scale of `among`. `next` is the next lower bot (of those `among`).
 
         Of several groups, one comes after the other, and bots without a game last; `next` is of the same group.
         """
@@ -207,11 +207,11 @@ class Ratings:
         ]
 
     def deviance(self) -> float:
-        """Of all ordered pairs that met."""
+        """Return the deviance of all ordered pairs that met."""
         return math.fsum(self._fitness().deviance.tolist())
 
     def misfits(self, most: int | None = None) -> list[PairMisfit]:
-        """The ordered pairs that met, the worst fit first: all, or the first `most`."""
+        """Return the ordered pairs that met, the worst fit first: all, or the first `most`."""
         played, names, fitness = self.counts.played, self.counts.names, self._fitness()
         return [
             PairMisfit(
@@ -226,7 +226,7 @@ class Ratings:
         ]
 
     def degrees_of_freedom(self) -> int:
-        """Of the sum of all deviances: free shares of all pairs less the parameters; at least 0."""
+        """Return the degrees of freedom of the deviance: free shares of all pairs less the parameters; at least 0."""
         outcomes = 2 if self.tie else 1
         parameters = len(self.elo) - 1 + self.fitted.with_advantage + (outcomes - 1)
         return max(0, outcomes * len(self.counts.played.first) - parameters)
@@ -244,11 +244,11 @@ class Ratings:
         return _Fitness(games, played.wins + played.ties / 2, expected, np.maximum(deviance, 0.0))
 
     def _held(self) -> list[int]:
-        """The places of the anchors."""
+        """Return the places of the anchors."""
         return [self.counts.names.index(name) for name in self.anchors]
 
     def _unshifted(self) -> Floats:
-        """The ratings of the fit; with anchors, those that follow if every anchor is exactly where it is held."""
+        """Return the ratings of the fit; with anchors, those that follow if every anchor is exactly at its rating."""
         held = self._held()
         if not held:
             return self.elo
@@ -258,7 +258,7 @@ class Ratings:
         return elo
 
     def _difference(self, one: int, other: int, elo: Floats, held: list[int]) -> Difference:
-        """`held` are the places of the anchors: the difference of two of them is known."""
+        """Return a difference. `held` are the places of the anchors: the difference of two of them is known."""
         gap, variance = float(elo[one] - elo[other]), 0.0
         if one not in held or other not in held:
             covariance = self.fitted.covariance
@@ -273,7 +273,7 @@ class Ratings:
         return Difference(gap, se, phi(gap / se))
 
     def _mean_weights(self, among: Collection[str] | None, here: NDArray[np.bool_] | None = None) -> Floats:
-        """Equal weights for the bots that have a game; for all where none has one. `here`: the bots of a group."""
+        """Return equal weights for the bots that have a game, or for all if none has one, among `here` if given."""
         names, counts = self.counts.names, self.counts
         chosen = np.array([among is None or name in among for name in names])
         met = counts.games > 0
@@ -311,7 +311,7 @@ def rate(
 
 
 def worths(ratings: Ratings) -> Sequence[float]:
-    """Bradley-Terry worths e^θ, of sum 1."""
+    """Return Bradley-Terry worths e^θ, which sum to 1."""
     worth = np.exp(ratings.elo / ELO - (ratings.elo / ELO).max())
     return [float(value) for value in worth / worth.sum()]
 
@@ -335,7 +335,7 @@ def _groups(size: int, played: Matrix) -> Ints:
 
 
 def _greatest(values: Floats, most: int | None) -> Ints:
-    """The indices of the greatest values, falling; of equal ones the first comes first. Sorts no more than it must."""
+    """Return the indices of the greatest values, largest first, equal ones in order, without sorting the others."""
     here = np.arange(len(values))
     if most is not None and most < len(values):
         least = np.partition(values, len(values) - most)[len(values) - most] if most else math.inf

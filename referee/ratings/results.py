@@ -227,7 +227,7 @@ _FIELDS: tuple[tuple[int, Callable[[str], str]], ...] = (
 
 
 def _told_apart(bots: Sequence[RatedBot]) -> dict[RatedBot, str]:
-    """Labels of bots of one name: `NAME [what differs]`."""
+    """Return the labels of bots of one name: `NAME [what differs]`."""
     if len(bots) == 1:
         return {bots[0]: bots[0].name}
     found = dict[RatedBot, str]()
@@ -274,7 +274,7 @@ class _ResultLines:
         return self
 
     def raw(self) -> Iterator[bytes]:
-        """The lines that follow as they are."""
+        """Yield the lines that follow as they are."""
         while raw := self._file.readline(_LONGEST_EVENT + 1):
             self.number += 1
             if len(raw) > _LONGEST_EVENT:
@@ -315,7 +315,7 @@ def _read_csv(start: str, lines: _ResultLines, into: Results) -> None:
 
 
 def _add_line(line: str, order: list[int], width: int, into: Results) -> None:
-    """One line of CSV; `width` is how many cells the header has, 0: there is none."""
+    """Add one line of CSV. `width` is how many cells the header has; 0 means there is no header."""
     cells = _cells(line)
     if len(cells) != width and not (width == 0 and len(cells) in (3, 4)):
         raise ResultsError(f"there are {len(cells)} cells, not {width or '3 or 4'}: first,second,result[,count]")
@@ -341,7 +341,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _read_pgn(start: str, lines: _ResultLines, into: Results) -> None:
-    """A game's tags precede its moves; tags inside comments do not count."""
+    """Add the games of a PGN file. A game's tags precede its moves; tags inside comments do not count."""
     tags: dict[str, str] = {}
     text = list[str]()
     moves = comment = False
@@ -388,7 +388,7 @@ def _add_game(tags: dict[str, str], text: list[str], into: Results) -> None:
 
 
 def _bots_of(start: MatchStarted) -> tuple[RatedBot, RatedBot]:
-    """The bots of a match by seat. One with settings of its own is another one: `NAME time=5+0.05 nodes=100`."""
+    """Return the bots of a match by seat. Own settings make another bot: `NAME time=5+0.05 nodes=100`."""
     game = " ".join([start.game, *(f"{name}={value}" for name, value in sorted(start.options.items()))])
     found = []
     for bot in start.bots:
@@ -412,7 +412,7 @@ _PLY, _START, _FINISH = b'"event":"ply"', b'"event":"start"', b'"event":"end"'  
 
 
 def _read_records(lines: _ResultLines, into: Results) -> None:
-    """Matches of a record, which stand one after the other; half a match of a killed process is left out."""
+    """Add the matches of a record, one after the other; half a match of a killed process is left out."""
     begun: MatchStarted | None = None
     held, size = list[bytes](), 0
     for line in chain([lines.last], lines.raw()):
@@ -457,7 +457,7 @@ def _add_match(start: MatchStarted, end: _End, lines: Sequence[bytes], last: byt
 
 
 def _read_sgf(start: bytes, file: BinaryIO, into: Results) -> None:
-    """The games of a collection. Raises ResultsError."""
+    """Add the games of a collection. Raises ResultsError."""
     data = start + file.read(_LONGEST_SGF + 1)
     if len(data) > _LONGEST_SGF:
         raise ResultsError(f"a file of SGF is at most {_LONGEST_SGF >> 20} MiB: rate several files")

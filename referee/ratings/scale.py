@@ -27,7 +27,7 @@ def expected_share(model: str, elo: float, tie: float) -> float:
 
 
 def half(se: float | None, digits: int = 1) -> str:
-    """Half of the 95 % interval; "" for an anchor, which is held and has no error."""
+    """Return half of the 95 % interval as text; "" for an anchor, which is held and has no error."""
     return f"{Z95 * se:.{digits}f}" if se else ""
 
 
@@ -54,7 +54,7 @@ def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = Tru
 
 
 def groups_line(groups: Sequence[Sequence[str]]) -> str:
-    """What a table of ratings says of groups of bots that never met, by their names; "" for one group."""
+    """Return what a table of ratings says of groups of bots that never met; "" for one group."""
     if len(groups) < 2:
         return ""
     said = [f"group {number}: {_some(names)}" for number, names in enumerate(groups[:_NAMED], 1)]
@@ -94,7 +94,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:
-    """`12 ± 34` or `700 (300 to 1500)`; "" if there are too few games. `sign`: "" or "+"."""
+    """Write `12 ± 34` or `700 (300 to 1500)`; "" if there are too few games. `sign`: "" or "+"."""
     if found.elo is None or not found.enough:
         return ""
     low, high = (None if end is None else f"{end:z.{digits}f}" for end in (found.elo_low, found.elo_high))
@@ -103,7 +103,7 @@ def in_elo(found: Effect, digits: int = 0, sign: str = "") -> str:
 
 
 def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> str:
-    """`12 (3 to 20, median-unbiased)`, or "" if the record gives none."""
+    """Write `12 (3 to 20, median-unbiased)`, or "" if the record gives no estimate."""
     if estimate is None or estimate.elo is None:
         return ""
     low, high = (None if end is None else f"{end:z.{digits}f}" for end in (estimate.low, estimate.high))
@@ -115,7 +115,7 @@ def after_stop(estimate: Estimate | None, digits: int = 0, sign: str = "") -> st
 
 
 def effect_lines(found: Effect, digits: int, column: int) -> list[str]:
-    """Elo, nElo and LOS that the record has, a line each; numbers begin in this column. [] without games."""
+    """Write Elo, nElo and LOS, a line each, with numbers from this column on; [] without games."""
     if not found.enough:
         return [] if found.elo is found.elo_low is found.elo_high is None else [f"{'Elo':{column}}{TOO_FEW}"]
     lines = []

@@ -88,17 +88,17 @@ class SequentialTest:
         return sum(self.penta)
 
     def expect(self, numbers: Iterable[int]) -> None:
-        """Pairs that will be played, in order."""
+        """Append the numbers of pairs that will be played, in order."""
         self._expected.extend(numbers)
 
     def offer(self, number: int, played: PlayedPair | None, decides: bool = True) -> None:
-        """An expected pair; None: it will have no result. Not `decides`: it is known not to be the stop."""
+        """Take an expected pair, None if it will have no result. Without `decides` it is known not to be the stop."""
         self._known[number] = played
         while self._expected and self._expected[0] in self._known:
             self._read(self._known.pop(self._expected.popleft()), decides)
 
     def verdict(self, over: bool = False) -> Verdict:
-        """On what was read; `over`: no more will be played, so an open test is inconclusive."""
+        """Return the verdict on what was read. `over`: no more will be played, so an open test is inconclusive."""
         counts = self.counts
         verdict = judge(counts, self.hypotheses, sum(counts) if over else None)
         return replace(verdict, repeated=sum(self.games) - verdict.games)
@@ -120,7 +120,7 @@ class SequentialTest:
 
 
 def in_words(verdict: Verdict) -> str:
-    """One line: the decision, its evidence, and the size of the effect."""
+    """Write one line: the decision, its evidence, and the size of the effect."""
     open_or_given_up = {"continue": "not decided yet", "inconclusive": "inconclusive"}
     words = [
         open_or_given_up.get(verdict.state, f"{verdict.state} is accepted"),

@@ -56,18 +56,18 @@ class ScoreSample:
 
 
 def moments(values: Sequence[float], shares: Sequence[float]) -> tuple[float, float]:
-    """Mean and variance of a distribution."""
+    """Return mean and variance of a distribution."""
     mean = math.fsum(value * share for value, share in zip(values, shares, strict=True))
     return mean, math.fsum(share * (value - mean) ** 2 for value, share in zip(values, shares, strict=True))
 
 
 def tilt_to_mean(sample: ScoreSample, mean: float) -> list[float] | None:
-    """ln(share / likeliest share) of every cell if the mean score is fixed (proposition 1.1); None: there is none."""
+    """Return ln(share / likeliest share) of every cell if the mean score is fixed (proposition 1.1), or None."""
     return _tilt([score - mean for score in sample.scores], sample.shares)
 
 
 def tilt_to_t(sample: ScoreSample, t: float) -> list[float] | None:
-    """The same if (mean − ½) / σ is fixed, by the iteration of section 4.1; None: it finds none."""
+    """Return the same if (mean − ½) / σ is fixed, by the iteration of section 4.1; None if it finds none."""
     scores, likeliest = sample.scores, [1 / len(sample.scores)] * len(sample.scores)
     change = math.inf
     for _ in range(_ROUNDS):
@@ -86,7 +86,7 @@ def tilt_to_t(sample: ScoreSample, t: float) -> list[float] | None:
 
 
 def _tilt(values: Sequence[float], shares: Sequence[float]) -> list[float] | None:
-    """ln(1 + xv) of every value v, x being the root of the secular equation Σ p·v / (1 + xv) = 0.
+    """Return ln(1 + xv) of every value v, x being the root of the secular equation Σ p·v / (1 + xv) = 0.
 
     None if all values have one sign: there is no root. Where the root is close to a pole −1/v the factors are taken
     from that pole, x = −1/v + d: a cell that hardly occurred keeps its digits.
@@ -111,7 +111,7 @@ def _tilt(values: Sequence[float], shares: Sequence[float]) -> list[float] | Non
 
 
 def _falling_root(function: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
-    """The root between `low` and `high`, one of them 0 and a pole, of a function that falls.
+    """Return the root between `low` and `high`, one of them 0 and a pole, of a function that falls.
 
     `function` gives value and slope. Newton steps that stay inside the bracket; else halving, by magnitude where
     the root may be close to 0.
@@ -269,7 +269,7 @@ class Verdict(Effect):
 
 
 def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None) -> Verdict:
-    """The verdict on counts of pairs (scores 0, ¼, ½, ¾, 1) or of games (loss, tie, win), worst first.
+    """Judge counts of pairs (scores 0, ¼, ½, ¾, 1) or of games (loss, tie, win), worst first.
 
     `cap` is how many pairs or games are played at the most: an open test is then inconclusive. ValueError for
     counts that are no record, SprtError for pairs under `bayes`, which is a model of single games.
@@ -302,18 +302,18 @@ def judge(counts: Sequence[int], hypotheses: Hypotheses, cap: int | None = None)
 
 
 def effect(counts: Sequence[int]) -> Effect:
-    """The plain estimates of a record, counted as for `judge`, where nothing is tested."""
+    """Return the plain estimates of a record, counted as for `judge`, where nothing is tested."""
     return _plain(ScoreSample.of(counts))
 
 
 def log_likelihood_ratio(counts: Sequence[float], hypotheses: Hypotheses) -> float:
-    """LLR of H1 against H0, natural units; cells of 0 count as 10⁻³."""
+    """Return the LLR of H1 against H0, in natural units; cells of 0 count as 10⁻³."""
     sample = ScoreSample.of(counts)
     return sample.total * _increments(sample, hypotheses).mean
 
 
 def score_of(nelo_or_elo: float, sample: ScoreSample, model: Model) -> float:
-    """The mean score that an effect stands for, with the sample's spread or ties where the model needs them."""
+    """Return the mean score that an effect stands for, with the sample's spread or ties where the model needs them."""
     if model == "normalized":
         return 0.5 + nelo_or_elo * sample.t_per_nelo * math.sqrt(sample.variance)
     if model == "logistic":
@@ -332,7 +332,7 @@ class _Increments:
     largest: float
 
     def stops_at(self, llr: float, hypotheses: Hypotheses) -> bool:
-        """Whether a test that looks after every few scores can stand at `llr`: not at twice its bound and more."""
+        """Return whether a test that looks after every few scores can stand at `llr`: at less than twice its bound."""
         return 2 * hypotheses.lower - self.largest < llr < 2 * hypotheses.upper + self.largest
 
 
@@ -351,7 +351,7 @@ def _increments(sample: ScoreSample, hypotheses: Hypotheses) -> _Increments:
 
 
 def _steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float] | None:
-    """ln(likelihood under H1 / under H0) of each cell, by maximum likelihood under either; None: there is none."""
+    """Return ln(likelihood under H1 / under H0) of each cell, by maximum likelihood under either, or None."""
     tilts = []
     for elo in (hypotheses.elo0, hypotheses.elo1):
         if hypotheses.model == "normalized":
@@ -365,7 +365,7 @@ def _steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float] | None:
 
 
 def _bayes_steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float]:
-    """The same for P(win) = 1 / (1 + a), P(loss) = 1 / (1 + b), P(tie) = (ab − 1) / ((1 + a)(1 + b)).
+    """Return the same for P(win) = 1 / (1 + a), P(loss) = 1 / (1 + b), P(tie) = (ab − 1) / ((1 + a)(1 + b)).
 
     ab depends on the sample's ties alone, so it cancels between the hypotheses.
     """
@@ -375,7 +375,7 @@ def _bayes_steps(sample: ScoreSample, hypotheses: Hypotheses) -> list[float]:
 
 
 def _bayes_odds(sample: ScoreSample, elo: float) -> tuple[float, float, float]:
-    """a = 10^((D − e)/400), b = 10^((D + e)/400) and ab − 1, with D = 200·log10[(1 − l)(1 − w) / (l·w)]."""
+    """Return a = 10^((D − e)/400), b = 10^((D + e)/400), ab − 1; D = 200·log10[(1 − l)(1 − w) / (l·w)]."""
     if len(sample.shares) != 3:
         raise SprtError("the model bayes counts games, not pairs: give wins, ties and losses", code="bayes-pairs")
     loss, tie, win = sample.shares
@@ -384,7 +384,7 @@ def _bayes_odds(sample: ScoreSample, elo: float) -> tuple[float, float, float]:
 
 
 def _closed_form(sample: ScoreSample, hypotheses: Hypotheses) -> _Increments:
-    """LLR ≈ ½·ln[(1 + (t − t0)²) / (1 + (t − t1)²)] of one score ("Normalized Elo", section 4.2)."""
+    """Approximate the LLR of a score: ½·ln[(1 + (t − t0)²) / (1 + (t − t1)²)] ("Normalized Elo", section 4.2)."""
     sigma = math.sqrt(sample.variance)
     t = (sample.mean - 0.5) / sigma
     t0, t1 = ((score_of(e, sample, hypotheses.model) - 0.5) / sigma for e in (hypotheses.elo0, hypotheses.elo1))
@@ -399,7 +399,7 @@ def _time_left(steps: _Increments, hypotheses: Hypotheses, llr: float) -> float 
 
 
 def _worst_case(sample: ScoreSample, hypotheses: Hypotheses) -> float | None:
-    """Games: −lower·upper·Var / (s1 − s0)², which is 8.67·Var / (s1 − s0)² pairs at 5 % and 5 %."""
+    """Return −lower·upper·Var / (s1 − s0)², in games: 8.67·Var / (s1 − s0)² pairs at 5 % and 5 %."""
     scores = [score_of(elo, sample, hypotheses.model) for elo in (hypotheses.elo0, hypotheses.elo1)]
     width = scores[1] - scores[0]
     if width <= 0:  # beyond what a score can say
@@ -408,7 +408,7 @@ def _worst_case(sample: ScoreSample, hypotheses: Hypotheses) -> float | None:
 
 
 def _estimate(sample: ScoreSample, steps: _Increments, hypotheses: Hypotheses, llr: float) -> Estimate:
-    """The effects under which an outcome no better than this one has the probabilities ½, 97.5 % and 2.5 %.
+    """Return the effects under which an outcome no better than this has the probabilities ½, 97.5 % and 2.5 %.
 
     The LLR is taken as a Brownian motion whose drift depends on the effect and whose variance is the sample's. A
     test that overshot its bound counts as stopped where the straight way to the record crosses the bound.
@@ -419,7 +419,7 @@ def _estimate(sample: ScoreSample, steps: _Increments, hypotheses: Hypotheses, l
         return Estimate(_elo(sample.mean), None, None)
 
     def effect(probability: float) -> float | None:
-        """A higher drift makes an outcome no better than this less probable: bisection."""
+        """Bisect: a higher drift makes an outcome no better than this less probable."""
         reach = 40 * (math.sqrt(steps.variance / time) + abs(steps.mean))
         low, high = steps.mean - reach, steps.mean + reach
         for _ in range(60):
@@ -432,12 +432,12 @@ def _estimate(sample: ScoreSample, steps: _Increments, hypotheses: Hypotheses, l
 
 
 def _elo(score: float) -> float | None:
-    """Logistic Elo; None if it is not finite."""
+    """Return logistic Elo; None if it is not finite."""
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
 def _plain(sample: ScoreSample) -> Effect:
-    """By the normal distribution; by bounds that always hold where it cannot be.
+    """Estimate by the normal distribution, or by bounds that always hold where that is impossible.
 
     A record that has one outcome only tells no variance. If its N pairs (or games) all ended with the score s, the
     share of such pairs is at least α^(1/N) (binomial), so the mean score is at least α^(1/N)·s and at most that plus
@@ -472,7 +472,7 @@ def _plain(sample: ScoreSample) -> Effect:
 
 
 def hoeffding(mean: float, count: float, alpha: float = 0.025) -> tuple[float, float]:
-    """The ends of an interval for the mean of `count` independent values within 0 to 1, α on either side.
+    """Return the ends of an interval for the mean of `count` independent values within 0 to 1, α on either side.
 
     W. Hoeffding (1963), theorem 1: a sample mean as far off as `mean` has at most the probability e^(−count·D), D
     being the relative entropy of `mean` to the true mean. So the ends are where D = −ln α / count.
@@ -508,7 +508,7 @@ class Corridor:
     variance: float
 
     def worse(self, time: float, place: float) -> float:
-        """The probability of an outcome no better than being at `place` at `time`.
+        """Return the probability of an outcome no better than being at `place` at `time`.
 
         Worst is stopping low early, then stopping low late, being lower or higher at `time`, stopping high late,
         and best stopping high early. With `place` = `high` the path has just stopped there, likewise `low`.
@@ -518,7 +518,7 @@ class Corridor:
         return min(1.0, max(0.0, self._stopped_low(time) + self._inside(time, place)))
 
     def ends_high(self, start: float = 0.0) -> float:
-        """The probability of stopping high in the end, from `start`."""
+        """Return the probability of stopping high in the end, from `start`."""
         rate = 2 * self.drift / self.variance
         up, width = start - self.low, self.high - self.low
         if abs(rate) * width < 1e-9:
@@ -528,13 +528,13 @@ class Corridor:
         return math.exp(rate * (width - up)) * math.expm1(rate * up) / math.expm1(rate * width)
 
     def time_left(self, start: float = 0.0) -> float:
-        """The expected time until it stops, from `start`."""
+        """Return the expected time until it stops, from `start`."""
         if abs(self.drift) * (self.high - self.low) < 1e-6 * self.variance:
             return (self.high - start) * (start - self.low) / self.variance
         return (self.low + (self.high - self.low) * self.ends_high(start) - start) / self.drift
 
     def _stopped_low(self, time: float) -> float:
-        """The probability of having stopped low by `time`: the inverse Gaussian law of every image."""
+        """Return the probability of having stopped low by `time`: the inverse Gaussian law of every image."""
         sigma, drift = math.sqrt(self.variance * time), abs(self.drift)
         gamma = self.drift / self.variance
         total = []
@@ -548,7 +548,7 @@ class Corridor:
         return math.fsum(total)
 
     def _inside(self, time: float, place: float) -> float:
-        """The probability of not having stopped by `time` and being no higher than `place`."""
+        """Return the probability of not having stopped by `time` and being no higher than `place`."""
         sigma, shift = math.sqrt(self.variance * time), self.drift * time
         gamma = self.drift / self.variance
         total = []
@@ -563,18 +563,18 @@ class Corridor:
         return math.fsum(total)
 
     def _images(self, sigma: float) -> range:
-        """Those that are not farther than nine standard deviations after all reflections."""
+        """Return the images within nine standard deviations after all reflections."""
         far = math.ceil(4.5 * sigma / (self.high - self.low)) + 2
         return range(-far, far + 1)
 
 
 def phi(x: float) -> float:
-    """The normal distribution function."""
+    """Return the normal distribution function."""
     return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def _log_phi(x: float) -> float:
-    """ln Φ(x), also where Φ is too small for a float (Mills' ratio)."""
+    """Return ln Φ(x), even if Φ is too small for a float (Mills' ratio)."""
     if x > -30:
         return math.log(phi(x))
     return -x * x / 2 - math.log(-x * math.sqrt(2 * math.pi)) + math.log1p(-1 / (x * x) + 3 / x**4)

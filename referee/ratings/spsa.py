@@ -76,12 +76,12 @@ class TunePlan:
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
 
     def reach(self, turn: int) -> Values:
-        """c_k of each parameter; `turn` is k, from 0. Turns beyond the length are as the last one."""
+        """Return c_k of each parameter; `turn` is k, from 0. Turns beyond the length are as the last one."""
         grown: float = (self.length / (min(turn, self.length - 1) + 1)) ** self.gamma
         return tuple(one.step * grown for one in self.parameters)
 
     def gain(self, turn: int) -> float:
-        """a_k / c_k², the same for all parameters. Turns beyond the length are as the last one."""
+        """Return a_k / c_k², the same for all parameters. Turns beyond the length are as the last one."""
         turn = min(turn, self.length - 1)
         offset = self.stability * self.length
         shrunk: float = ((offset + self.length) / (offset + turn + 1)) ** self.alpha
@@ -89,24 +89,24 @@ class TunePlan:
         return self.rate * shrunk * grown
 
     def extremes(self) -> list[Values]:
-        """The values at the start, and with each parameter at each of its bounds."""
+        """Return the values at the start, and with each parameter at each of its bounds."""
         bounds = [(at, bound) for at, one in enumerate(self.parameters) for bound in (one.low, one.high)]
         return [self.start, *((*self.start[:at], bound, *self.start[at + 1 :]) for at, bound in bounds)]
 
     def playable(self, values: Values) -> Values:
-        """Values as a bot gets them outside of an iteration: whole ones rounded."""
+        """Return values as a bot gets them outside of an iteration, whole ones rounded."""
         return tuple(
             float(math.floor(value + 0.5)) if one.whole else value
             for one, value in zip(self.parameters, values, strict=True)
         )
 
     def words(self, values: Values) -> dict[str, str]:
-        """Values by name as they stand in a command line."""
+        """Return values by name as they stand in a command line."""
         return {one.name: written(value) for one, value in zip(self.parameters, values, strict=True)}
 
 
 def written(value: float) -> str:
-    """Six significant digits, never an exponent."""
+    """Write a value with six significant digits, never with an exponent."""
     digits = 5 - math.floor(math.log10(abs(value))) if value else 0
     text = f"{value:z.{min(max(digits, 0), 20)}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
@@ -116,7 +116,7 @@ FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")  # where the value of a para
 
 
 def is_filled(text: str, template: str) -> bool:
-    """Whether a text may be the template with numbers in place of its fields."""
+    """Return whether a text may be the template with numbers in place of its fields."""
     fixed = FIELD.sub("{}", template).split("{}")
     return re.fullmatch(r"-?[0-9.]+".join(map(re.escape, fixed)), text) is not None
 
@@ -134,7 +134,7 @@ class Probe:
 
 
 def probe(plan: TunePlan, iteration: int, centre: Values, seed: str) -> Probe:
-    """The two sets around `centre`. Chance follows from the seed and the number of the iteration alone.
+    """Return the two sets around `centre`. Chance follows from the seed and the number of the iteration alone.
 
     Both sets are rounded by the same draw, so that neither is rounded against the other.
     """
@@ -152,7 +152,7 @@ def probe(plan: TunePlan, iteration: int, centre: Values, seed: str) -> Probe:
 
 
 def moved(plan: TunePlan, iteration: int, centre: Values, signs: Sequence[int], result: float) -> Values:
-    """The values after an iteration whose first set won `result` games more than it lost, -2 to 2."""
+    """Return the values after an iteration whose first set won `result` games more than it lost, -2 to 2."""
     turn = iteration // plan.chains
     gain = plan.gain(turn) * result
     return tuple(
@@ -192,7 +192,7 @@ class Tuning:
         self._trail: list[tuple[int, list[Values]]] = [(0, self._centres)]  # iterations, and the chains after them
 
     def offer(self, number: int, result: float | None) -> None:
-        """Of a pair: games won less games lost by its first set. None: it says nothing, and moves nothing."""
+        """Take the result of a pair: games won less games lost by its first set, None if it says nothing."""
         self._results[number] = result
         self._lost.discard(number)
 
@@ -203,7 +203,7 @@ class Tuning:
             self._lost.add(number)
 
     def add(self, numbers: Iterable[int]) -> None:
-        """Pairs that were issued, in order. All results before the last batch must have been offered."""
+        """Append pairs that were issued, in order. All results before the last batch must have been offered."""
         for number in numbers:
             iteration = len(self._numbers)
             if iteration % self.plan.batch == 0:
@@ -214,11 +214,11 @@ class Tuning:
             self._probes.append(probe(self.plan, iteration, centre, self._seed))
 
     def probe_of(self, number: int) -> Probe:
-        """What that pair plays."""
+        """Return what that pair plays."""
         return self._probes[self._places[number]]
 
     def next_size(self) -> int:
-        """How many pairs the next batch has; 0: all were issued."""
+        """Return how many pairs the next batch has; 0 if all were issued."""
         issued, wanted = len(self._numbers), self.plan.iterations + len(self._lost)
         return min(wanted - issued, self.plan.batch - issued % self.plan.batch)
 
@@ -243,7 +243,7 @@ class Tuning:
         return self.known >= self.plan.iterations
 
     def estimates(self) -> tuple[TunedValue, ...]:
-        """After all iterations before which no result is missing."""
+        """Return the values after all iterations before which no result is missing."""
         return estimates(self._after(self._whole))
 
     @property
@@ -266,14 +266,14 @@ class Tuning:
         return self.plan.playable(tuple(one.value for one in self.estimates()))
 
     def _fold(self, upto: int) -> None:
-        """Go on from the results of the iterations below this one."""
+        """Apply the results of the iterations below this one to the chains."""
         if upto > self._folded:
             self._centres, self._folded = self._after(upto), upto
             self.history.append((upto, tuple(one.value for one in estimates(self._centres))))
             self._trail.append((upto, self._centres))
 
     def _after(self, upto: int) -> list[Values]:
-        """Where the chains are after so many iterations."""
+        """Return where the chains are after so many iterations."""
         centres = list(self._centres)
         for iteration in range(self._folded, upto):
             result = self._results[self._numbers[iteration]]
@@ -284,7 +284,7 @@ class Tuning:
 
 
 def have_settled(before: Sequence[Values], now: Sequence[Values]) -> bool:
-    """Whether chains that were at `before` when half of their iterations were played do not move together any more.
+    """Return whether chains have stopped moving together since half of their iterations, when they were at `before`.
 
     Chains that still climb go the same way, so the mean of their movements is far from 0 for its standard error. The
     test is Student's t at 20 %, because it is worse to overlook a movement than to wait. A movement that no error hides
@@ -302,7 +302,7 @@ def have_settled(before: Sequence[Values], now: Sequence[Values]) -> bool:
 
 
 def estimates(ends: Sequence[Values]) -> tuple[TunedValue, ...]:
-    """Of the places where chains are: their mean, with the interval of Student's t."""
+    """Return the mean of the places where chains are, with the interval of Student's t."""
     number = len(ends)
     found = []
     for values in zip(*ends, strict=True):

@@ -90,7 +90,7 @@ class _Known(NamedTuple):
 
 
 def _pages(connection: Connection) -> Iterator[Sequence[Row[Any]]]:
-    """All matches by id, what is compared first, then _FACTS."""
+    """Yield all matches by id, in pages: what is compared first, then _FACTS."""
     columns: list[ColumnElement[Any]] = [
         *(games.c.id, games.c.key, records.c.data, games.c.pool, games.c.game, games.c.attempt),
         *(games.c.first, games.c.second, pairs.c.number, pairs.c.first, pairs.c.second),
@@ -144,7 +144,7 @@ def _check(row: Row[Any], known: _Known, found: Findings, wrong: list[dict[str, 
 def _mismatches(
     start: MatchStarted, key: str, pool: tuple[str, str, str, str] | None, commands: tuple[str | None, str | None]
 ) -> list[str]:
-    """Signs that this record is of another match, pool or bot."""
+    """Return signs that this record is of another match, pool or bot."""
     found = []
     if start.match != key:
         found.append(f"its record is of {start.match}")
@@ -192,7 +192,7 @@ def _facts(first: int, second: int, match: MatchSummary, moves: Sequence[str]) -
 
 
 def _strays(connection: Connection, found: Findings) -> list[str]:
-    """Records of no match, matches of no pair, and games that were finished twice."""
+    """Return records without a match, matches without a pair, and games that are finished twice."""
     orphans = select(records.c.game).where(records.c.game.not_in(select(games.c.id)))
     homeless = select(games.c.key).where(games.c.pair.not_in(select(pairs.c.id)))
     twice = (

@@ -89,7 +89,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One snapshot. Raises StoreError."""
+        """Open one snapshot. Raises StoreError."""
         with self._told(), self._reader.connect() as connection, connection.begin():
             yield connection
 
@@ -161,7 +161,7 @@ class Database:
         return found.st_size
 
     def close(self) -> None:
-        """End every connection; the last one to an SQLite file leaves the file alone in its folder."""
+        """Close every connection. The last one to an SQLite file leaves no other file beside it."""
         self._reader.dispose()
         self._writer.dispose()
 
@@ -192,7 +192,7 @@ def _read_url(text: str) -> URL:
 
 
 def _sqlite_writer(url: URL) -> Engine:
-    """The driver would begin transactions too late for BEGIN IMMEDIATE, so SQLAlchemy begins them here."""
+    """Return the engine that writes. SQLAlchemy begins its transactions: the driver would begin them too late."""
     path = Path(url.database or "")
     engine = create_engine(
         url, creator=lambda: _open_to_write(path), pool_size=1, max_overflow=0, pool_timeout=PATIENCE
@@ -243,7 +243,7 @@ def _sqlite_reader(url: URL, read_time: float | None) -> Engine:
 
 
 def _open_to_write(path: Path) -> sqlite3.Connection:
-    """Raises StoreError for a link of another user; SQLite reports all other problems."""
+    """Open an SQLite file to write. Raises StoreError for a link of another user; SQLite reports all other problems."""
     try:
         path = resolve_file(path)
     except OSError as error:
@@ -257,7 +257,7 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    """Read-only. SQLite creates shared memory beside the file; where it may not, the file is opened as immutable."""
+    """Open an SQLite file read-only, as immutable if shared memory cannot be created beside it."""
     for mode in ("mode=ro", "immutable=1"):
         connection = sqlite3.connect(
             f"{path.as_uri()}?{mode}", timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
@@ -359,7 +359,7 @@ T = TypeVar("T")
 def in_parts(
     connection: Connection, query: Select[Any], where: ColumnElement[Any], values: Collection[object]
 ) -> Iterator[Row[Any]]:
-    """The rows of the query whose `where` is among the values, however many these are."""
+    """Yield the rows of a query for which `where` is among the values, however many values there are."""
     for part in parts(values):
         yield from connection.execute(query.where(where.in_(part)))
 
@@ -404,7 +404,7 @@ def truncate(text: str, longest: int) -> str:
 
 
 def read_options(text: str, pool: str) -> dict[str, Any]:
-    """The options of a pool's game, from their JSON. Raises StoreError if that is no object."""
+    """Parse the options of a pool's game. Raises StoreError if they are not a JSON object."""
     try:
         options = json.loads(text)
     except (ValueError, RecursionError):
@@ -418,7 +418,7 @@ def read_options(text: str, pool: str) -> dict[str, Any]:
 
 
 def unpacked(data: bytes, key: str) -> bytes:
-    """The record of this match as JSON lines. Raises StoreError for a damaged one."""
+    """Unpack the record of a match to JSON lines. Raises StoreError for a damaged one."""
     try:
         return unpack(data)
     except RecordError as error:

@@ -49,7 +49,7 @@ def enrol(connection: Connection, ladder: Ladder, more: bool = False) -> dict[st
 
 
 def seats(connection: Connection, pool: int) -> list[PoolEntry]:
-    """Every version that is or was entered in a pool, by id."""
+    """Return every version that is or was entered in a pool, by id."""
     query = (
         select(versions, entered.c.active, entered.c.anchor, entered.c.suspended, entered.c.suspended_in)
         .join(entered, entered.c.version == versions.c.id)
@@ -74,7 +74,7 @@ def seats(connection: Connection, pool: int) -> list[PoolEntry]:
 
 
 def suspend(connection: Connection, version: int, reason: str, pool: int | None = None, batch: int = -1) -> None:
-    """In one pool, or in all. A suspended version keeps the reason of the lowest batch, whichever is stored first."""
+    """Suspend a version in one pool, or in all. It keeps the reason of the lowest batch, whichever is stored first."""
     reason = truncate(reason, TEXT) or "no reason was given"
     query = entered.update().where(entered.c.version == version)
     if pool is not None:
@@ -98,7 +98,7 @@ def readmit(connection: Connection, name: str) -> bool:
 
 
 def readmitted(connection: Connection, version: int) -> str:
-    """When a version was last readmitted, in the form of `now`; "" for never."""
+    """Return when a version was last readmitted, in the form of `now`; "" for never."""
     name, number = connection.execute(select(versions.c.name, versions.c.version).where(versions.c.id == version)).one()
     said = select(events.c.at).where(events.c.kind == "readmitted", events.c.text.in_((name, f"{name}@{number}")))
     at: str | None = connection.execute(said.order_by(events.c.id.desc()).limit(1)).scalar_one_or_none()
@@ -106,7 +106,7 @@ def readmitted(connection: Connection, version: int) -> str:
 
 
 def called(connection: Connection, name: str) -> list[int]:
-    """The versions that a name or a label means: `NAME` all of them, `NAME@VERSION` one. Raises StoreError."""
+    """Return the versions of a name: `NAME` means all of them, `NAME@VERSION` one. Raises StoreError."""
     found = [id for id, label in _called(connection, name)]
     if not found:
         known = connection.execute(select(versions.c.label).order_by(versions.c.label).limit(20)).scalars()
@@ -119,7 +119,7 @@ def note(connection: Connection, kind: str, text: str) -> None:
 
 
 def now() -> str:
-    """UTC, ISO 8601."""
+    """Return the time in UTC, ISO 8601."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -150,7 +150,7 @@ def _check_name(name: str) -> None:
 
 
 def _enrol_pool(connection: Connection, pool: Pool) -> int:
-    """Its row by key. A pool that had its name and another key is called NAME@KEY from now on."""
+    """Return the row with the key of a pool. Another pool that had its name is called NAME@KEY from now on."""
     same = (
         connection.execute(select(pools.c.key).where(pools.c.name == pool.name, pools.c.key != pool.key))
         .scalars()
@@ -177,7 +177,7 @@ def _enrol_pool(connection: Connection, pool: Pool) -> int:
 
 
 def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
-    """The ids of the file's versions by name; new ones get their parents, all of them their labels."""
+    """Return the ids of the file's versions by name. New ones get their parents, and all get their labels."""
     rows = connection.execute(select(versions.c.id, versions.c.name, versions.c.version, versions.c.label)).all()
     there = {(row.name, row.version): row.id for row in rows}
     before = {row.name: row.id for row in rows if row.label == row.name}  # who has the name now
@@ -203,7 +203,7 @@ def _enrol_versions(connection: Connection, ladder: Ladder) -> dict[str, int]:
 
 
 def _insert_version(connection: Connection, bot: Entrant) -> int:
-    """A new version takes the name from the one that had it."""
+    """Insert a new version, which takes the name from the one that had it."""
     if not bot.version or len(bot.version) > NAME:
         raise StoreError(f"{bot.name} has no version: find its version before it is entered", code="no-version")
     had = connection.execute(select(versions.c.id).where(versions.c.label == bot.name)).scalar_one_or_none()
@@ -221,7 +221,7 @@ def _insert_version(connection: Connection, bot: Entrant) -> int:
 
 
 def _pass_on(connection: Connection, had: int, has: int | None) -> None:
-    """The bare name goes from one version to another."""
+    """Pass the bare name from one version to another."""
     full = versions.c.name + "@" + versions.c.version
     connection.execute(versions.update().where(versions.c.id == had).values(label=full))
     if has is not None:
@@ -308,7 +308,7 @@ class Holder:
 
     @classmethod
     def here(cls, command: str) -> "Holder":
-        """This process."""
+        """Return this process."""
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         space = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
         pid = os.getpid()
@@ -319,18 +319,18 @@ class Holder:
         return f"process {self.pid} on {self.host} since {since} ({self.command})"
 
     def near(self, me: "Holder") -> bool:
-        """Whether it is a process of this machine, which can be looked at."""
+        """Return whether it is a process of this machine, which can be inspected."""
         return (self.host, self.space) == (me.host, me.space)
 
     def lives(self, me: "Holder", now: int, silence: int = SILENCE) -> bool:
-        """Whether it runs; a process elsewhere is judged by its heartbeat."""
+        """Return whether it runs. A process elsewhere is judged by its heartbeat."""
         if self.near(me):
             return start_of(self.pid) == self.started
         return abs(now - self.beat) <= silence  # a clock that is set back must not hold the lock for ever
 
 
 def take(connection: Connection, me: Holder, name: str) -> None:
-    """Raises InUse while the process that holds the lock lives."""
+    """Take the run lock. Raises InUse while the process that holds it lives."""
     now = clock(connection)
     check_free(connection, me, now, name)
     for front, (its, _) in fronts_of(connection).items():
@@ -341,7 +341,7 @@ def take(connection: Connection, me: Holder, name: str) -> None:
 
 
 def check_free(connection: Connection, me: Holder, now: int, name: str) -> None:
-    """Raises InUse while another process that lives holds the lock."""
+    """Raise InUse while another process that lives holds the lock."""
     holder = _holder(connection)
     if holder is not None and holder != me and holder.lives(me, now):
         raise InUse(f"{name} is run by {holder}: wait until it is done, or end it")
@@ -376,7 +376,7 @@ def running(connection: Connection, me: Holder, others: bool = False) -> str:
 
 
 def fronts_of(connection: Connection) -> dict[str, tuple[Holder, str]]:
-    """Every front of a lobby by name: who runs or ran it, and where bots dial it."""
+    """Return every front of a lobby by name: who runs or ran it, and where bots dial it."""
     columns = (fronts.c[each.name] for each in fields(Holder))
     rows = connection.execute(select(fronts.c.name, fronts.c.url, *columns))
     return {name: (Holder(*values), url) for name, url, *values in rows}
@@ -388,7 +388,7 @@ def _holder(connection: Connection) -> Holder | None:
 
 
 def start_of(pid: int) -> int | None:
-    """When a process began, in ticks since boot; None if it does not exist or is a zombie."""
+    """Return when a process began, in ticks since boot; None if it does not exist or is a zombie."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -397,7 +397,7 @@ def start_of(pid: int) -> int | None:
 
 
 def clock(connection: Connection) -> int:
-    """Seconds since 1970, by one clock for all that use a server."""
+    """Return seconds since 1970. All that use a server get them from its clock."""
     if connection.dialect.name == "sqlite":
         return int(time.time())
     return int(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())

@@ -74,7 +74,7 @@ def leave(connection: Connection, its: Holder, name: str) -> None:
 
 
 def lease(connection: Connection, name: str, arrived: Collection[str], left: Collection[str]) -> dict[str, str]:
-    """Bots arrive at this front, and others leave it. Returns those that are at another one, with its url."""
+    """Record that bots arrived at this front and others left it. Return those at another front, with its url."""
     for bots in parts(left):
         connection.execute(present.delete().where(present.c.bot.in_(bots), present.c.front == name))
     there = {row.bot: row.front for row in in_parts(connection, select(present), present.c.bot, arrived)}
@@ -85,7 +85,7 @@ def lease(connection: Connection, name: str, arrived: Collection[str], left: Col
 
 
 def elsewhere(connection: Connection, name: str, bots: Collection[str]) -> set[str]:
-    """Those of the bots that are at another front."""
+    """Return which of the bots are at another front."""
     rows = in_parts(connection, select(present), present.c.bot, bots)
     return {row.bot for row in rows if row.front != name}
 
@@ -94,7 +94,7 @@ def elsewhere(connection: Connection, name: str, bots: Collection[str]) -> set[s
 
 
 def claim(connection: Connection, name: str, ids: Collection[int]) -> set[int]:
-    """Claim open pairs; those of them that this front may play."""
+    """Claim open pairs, and return those of them that this front may play."""
     mine = {
         row.id
         for row in in_parts(connection, select(pairs.c.id, pairs.c.state, pairs.c.front), pairs.c.id, ids)
@@ -106,7 +106,7 @@ def claim(connection: Connection, name: str, ids: Collection[int]) -> set[int]:
 
 
 def disclaim(connection: Connection, name: str, ids: Collection[int] | None = None, keep: Collection[int] = ()) -> None:
-    """Any front may play these pairs, by default all that this one claims but `keep`."""
+    """Let any front play these pairs, by default all that this one claims except `keep`."""
     mine = and_(pairs.c.state == ISSUED, pairs.c.front == name)
     if ids is None:
         claimed = set(connection.execute(select(pairs.c.id).where(mine)).scalars())

@@ -337,7 +337,7 @@ def past(connection: Connection, pool: int, kind: FormatKind) -> PoolPast:
 def meetings(
     connection: Connection, pool: int, first: Collection[int] | None = None, second: Collection[int] | None = None
 ) -> list[PairScore]:
-    """All finished games, per ordered pair of versions; only those of `first` in seat 1, of `second` in seat 2."""
+    """Return the counts of finished games of each ordered pair: of `first` in seat 1, `second` in seat 2, if given."""
     met = _of_meetings(select(*_MET), pool).order_by(tallies.c.first, tallies.c.second)
     if first is not None or second is not None:
         # The key begins with seat 1: to look for each version there is less than to read all meetings.
@@ -349,7 +349,7 @@ def meetings(
 
 
 def meeting_counts(connection: Connection, pool: int) -> list[str]:
-    """All meetings by fields of PairScore: of each field the values of all, with commas between; [] without meetings.
+    """Return all meetings as text: for each field of PairScore its values, separated by commas; [] without meetings.
 
     The order of the meetings may be any, and is the same in every field: none is NULL, and one scan gives all. Where
     there are 10⁵ meetings a row for each takes twice as long.
@@ -360,7 +360,7 @@ def meeting_counts(connection: Connection, pool: int) -> list[str]:
 
 
 def _of_meetings(query: Select[Any], pool: int) -> Select[Any]:
-    """Of the pairs of versions that have finished games in the pool."""
+    """Restrict a query to the pairs of versions that have finished games in the pool."""
     return query.where(tallies.c.pool == pool, or_(*(count > 0 for count in _COUNTS)))
 
 
@@ -379,7 +379,7 @@ class OwnGame(NamedTuple):
 
 
 def newest_of(connection: Connection, pool: int, version: int, most: int) -> list[OwnGame]:
-    """The last matches of a version in a pool, void ones too, the newest first; read from one table alone."""
+    """Return the last matches of a version in a pool, void ones too, newest first. Only one table is read."""
     found: list[OwnGame] = []
     for seat, side, ms in ((1, games.c.first, games.c.ms1), (2, games.c.second, games.c.ms2)):
         facts = (games.c.result, games.c.winner, games.c.termination, games.c.culprit, games.c.plies)
@@ -390,7 +390,7 @@ def newest_of(connection: Connection, pool: int, version: int, most: int) -> lis
 
 
 def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:
-    """A page of the finished pairs of two versions with numbers above `after`, with the points of `one`."""
+    """Return a page of the finished pairs of two versions with numbers above `after`, with the points of `one`."""
     both = or_(
         and_(pairs.c.pool == pool, pairs.c.first == one, pairs.c.second == other, pairs.c.number > after),
         and_(pairs.c.pool == pool, pairs.c.first == other, pairs.c.second == one, pairs.c.number > after),
@@ -400,7 +400,7 @@ def pair_results(connection: Connection, pool: int, one: int, other: int, after:
 
 
 def extent(connection: Connection, pool: int) -> tuple[int, int]:
-    """How many batches and how many pairs were issued. Raises StoreError for a pool that is not there."""
+    """Return how many batches and how many pairs were issued. Raises StoreError for an unknown pool."""
     if connection.execute(select(pools.c.id).where(pools.c.id == pool)).first() is None:
         raise StoreError(f"there is no pool {pool} in this store: enrol a ladder first", code="no-such-pool")
     batch, number = (
@@ -496,7 +496,7 @@ def _as_first(result: PairResult, one: int) -> PairResult:
 def _settled(
     connection: Connection, pool: int, less: dict[tuple[int, int], list[int]]
 ) -> tuple[list[PairScore], dict[tuple[int, int], int]]:
-    """All meetings less these counts, and the pairs issued per (lower id, higher id)."""
+    """Return all meetings less these counts, and the pairs issued per (lower id, higher id)."""
     settled: list[PairScore] = []
     met: dict[tuple[int, int], int] = {}
     query = select(tallies.c.first, tallies.c.second, tallies.c.issued, *_COUNTS).where(tallies.c.pool == pool)
@@ -523,7 +523,7 @@ def _settled(
 
 @contextlib.contextmanager
 def _many_values() -> Iterator[None]:
-    """Without garbage collection, which would visit hundreds of thousands of values that hold no cycles."""
+    """Suspend garbage collection, which would visit hundreds of thousands of values that hold no cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -585,7 +585,7 @@ def withdraw(connection: Connection, id: int, reason: str, keep: Collection[int]
 def list_challenges(
     connection: Connection, pool: int | None = None, only_open: bool = False, most: int = 0
 ) -> list[ChallengeRow]:
-    """By id: of one pool or all, with open pairs or all, and the newest `most` (0: all)."""
+    """Return challenges by id: of one pool or all, only those with open pairs if asked, the newest `most` (0: all)."""
     where: list[ColumnElement[bool]] = [] if pool is None else [challenges.c.pool == pool]
     if only_open:
         mine = and_(pairs.c.pool == challenges.c.pool, pairs.c.batch == challenges.c.batch, pairs.c.state == ISSUED)
@@ -595,7 +595,7 @@ def list_challenges(
 
 
 def find_challenge(connection: Connection, id: int) -> ChallengeRow | None:
-    """How it stands; None if there is no such challenge."""
+    """Return how a challenge stands; None if there is no such challenge."""
     row = connection.execute(select(challenges).where(challenges.c.id == id)).one_or_none()
     return None if row is None else _stands(connection, row)
 

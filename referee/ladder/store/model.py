@@ -81,7 +81,7 @@ class Pool:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
     def unrated(self) -> "Pool":
-        """The same play that counts for nothing: a pool beside this one, so that nothing can mix them up."""
+        """Return the unrated pool beside this one: the same play, in a pool of its own that no rating reads."""
         return replace(self, name=f"{self.name}{UNRATED}", rated=False)
 
 
@@ -104,7 +104,7 @@ class Entrant:
         return self.start.version
 
     def with_unrated(self) -> "Entrant":
-        """Entered in the unrated pools beside its own, too."""
+        """Return the entrant entered in the unrated pools beside its own, too."""
         return replace(self, pools=(*self.pools, *(f"{name}{UNRATED}" for name in self.pools)))
 
 
@@ -129,7 +129,7 @@ class Ladder:
         return [self.template] if self.template else [bot.start for bot in self.bots]
 
     def entered(self, pool: Pool) -> list[Entrant]:
-        """The bots of a pool, in the order of the file."""
+        """Return the bots of a pool, in the order of the file."""
         return [bot for bot in self.bots if pool.name in bot.pools]
 
 
@@ -466,7 +466,7 @@ class StoredFit:
     groups: tuple[tuple[int, ...], ...] = ()
 
     def group(self, version: int) -> int:
-        """The group of a version, from 1; 0 if there is one only, or it has no game."""
+        """Return the group of a version, from 1; 0 if there is only one group, or it has no game."""
         return next((number for number, group in enumerate(self.groups, 1) if version in group), 0)
 
 

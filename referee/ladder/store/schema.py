@@ -43,6 +43,10 @@ def _table(name: str, comment: str, *parts: SchemaItem) -> Table:
     return Table(name, metadata, *parts, comment=comment)
 
 
+def _column(name: str, kind: Any, comment: str) -> Column[Any]:
+    return Column(name, kind, nullable=False, comment=comment)
+
+
 def _id() -> Column[int]:
     return Column("id", ID, primary_key=True, comment="Given by the database, in the order of insertion.")
 
@@ -62,7 +66,7 @@ def _version(name: str, comment: str, *, primary_key: bool = False) -> Column[in
 
 
 def _count(name: str, comment: str) -> Column[int]:
-    return Column(name, ID, nullable=False, comment=comment)
+    return _column(name, ID, comment)
 
 
 def _partial_index(table: Table, name: str, where: str) -> None:
@@ -76,32 +80,20 @@ meta = _table(
     "meta",
     "Facts about the store itself.",
     Column("key", String(NAME), primary_key=True, comment="`schema`: the version of the tables."),
-    Column("value", Text, nullable=False, comment="As text."),
+    _column("value", Text, "As text."),
 )
 
 
 def _holder() -> list[Column[Any]]:
-    """What tells a process from every other, and whether it lives."""
+    """Return the columns that tell a process from every other, and whether it lives."""
     return [
-        Column("host", String(NAME), nullable=False, comment="Name of its machine."),
-        Column(
-            "space",
-            String(NAME),
-            nullable=False,
-            comment="Boot and process namespace in which its pid means something.",
-        ),
-        Column("pid", ID, nullable=False, comment="The process."),
-        Column(
-            "started",
-            ID,
-            nullable=False,
-            comment="When it began, in clock ticks since boot: tells it from a later one.",
-        ),
-        Column("command", Text, nullable=False, comment="What it was asked to do."),
-        Column(
-            "taken", ID, nullable=False, comment="When it took the lock: seconds since 1970 by the database's clock."
-        ),
-        Column("beat", ID, nullable=False, comment="Its last heartbeat, likewise."),
+        _column("host", String(NAME), "Name of its machine."),
+        _column("space", String(NAME), "Boot and process namespace in which its pid means something."),
+        _column("pid", ID, "The process."),
+        _column("started", ID, "When it began, in clock ticks since boot: tells it from a later one."),
+        _column("command", Text, "What it was asked to do."),
+        _column("taken", ID, "When it took the lock: seconds since 1970 by the database's clock."),
+        _column("beat", ID, "Its last heartbeat, likewise."),
     ]
 
 
@@ -116,7 +108,7 @@ fronts = _table(
     "fronts",
     "The front processes of a lobby that run, one row each.",
     Column("name", String(NAME), primary_key=True, comment="As in the lobby's file."),
-    Column("url", Text, nullable=False, comment="Where bots dial it, empty until it listens."),
+    _column("url", Text, "Where bots dial it, empty until it listens."),
     *_holder(),
 )
 
@@ -124,7 +116,7 @@ present = _table(
     "present",
     "Which bot is at which front of a lobby, so that it is at one only.",
     Column("bot", String(NAME), primary_key=True, comment="Its name."),
-    Column("front", String(NAME), nullable=False, comment="fronts.name"),
+    _column("front", String(NAME), "fronts.name"),
 )
 Index("present_front", present.c.front)
 
@@ -134,16 +126,11 @@ pools = _table(
     _id(),
     Column("key", String(NAME), nullable=False, unique=True, comment="Twelve hex digits of all that makes it a pool."),
     Column("name", String(LABEL), nullable=False, unique=True, comment="`NAME@KEY` once a later pool has the name."),
-    Column("game", String(NAME), nullable=False, comment="As engines call it."),
-    Column("options", Text, nullable=False, comment="Those that were given, a JSON object."),
-    Column("control", String(NAME), nullable=False, comment="The time control."),
-    Column("openings", Integer, nullable=False, comment="Random plies that each pair begins with."),
-    Column(
-        "rated",
-        Boolean,
-        nullable=False,
-        comment="False: its games count in no rating (unrated).",
-    ),
+    _column("game", String(NAME), "As engines call it."),
+    _column("options", Text, "Those that were given, a JSON object."),
+    _column("control", String(NAME), "The time control."),
+    _column("openings", Integer, "Random plies that each pair begins with."),
+    _column("rated", Boolean, "False: its games count in no rating (unrated)."),
     _count("played", "Pairs that were played to their end. Derived."),
 )
 
@@ -151,14 +138,14 @@ versions = _table(
     "versions",
     "Versions of bots. Another program, script, options or environment make another version.",
     _id(),
-    Column("name", String(NAME), nullable=False, comment="Of its entry in the ladder's file."),
-    Column("version", String(NAME), nullable=False, comment="Hash of all that decides how it plays."),
+    _column("name", String(NAME), "Of its entry in the ladder's file."),
+    _column("version", String(NAME), "Hash of all that decides how it plays."),
     Column(
         "label", String(LABEL), nullable=False, unique=True, comment="`NAME@VERSION` once a later one has the name."
     ),
-    Column("command", Text, nullable=False, comment="Command line or url, as it was written."),
+    _column("command", Text, "Command line or url, as it was written."),
     Column("parent", ID, ForeignKey("versions.id"), comment="versions.id: what it was made from."),
-    Column("since", String(WORD), nullable=False, comment="When it was first entered."),
+    _column("since", String(WORD), "When it was first entered."),
     UniqueConstraint("name", "version", name="versions_name_version"),
 )
 
@@ -167,10 +154,10 @@ entered = _table(
     "Which versions are or were entered in which pool.",
     _pool(primary_key=True),
     _version("version", "who", primary_key=True),
-    Column("active", Boolean, nullable=False, comment="Whether the ladder's file enters it now."),
+    _column("active", Boolean, "Whether the ladder's file enters it now."),
     Column("anchor", Double, comment="Its rating, where that is known: Elo."),
-    Column("suspended", Text, nullable=False, comment="Why it is not paired, empty if it is."),
-    Column("suspended_in", ID, nullable=False, comment="The first batch with a pair that was its fault; -1: none."),
+    _column("suspended", Text, "Why it is not paired, empty if it is."),
+    _column("suspended_in", ID, "The first batch with a pair that was its fault; -1: none."),
 )
 
 pairs = _table(
@@ -178,15 +165,15 @@ pairs = _table(
     "Pairs of games that were issued: same opening, seats exchanged.",
     _number(),
     _pool(),
-    Column("number", ID, nullable=False, comment="Within the pool, from 0."),
-    Column("batch", ID, nullable=False, comment="Within the pool, from 0: pairs that were issued together."),
+    _column("number", ID, "Within the pool, from 0."),
+    _column("batch", ID, "Within the pool, from 0: pairs that were issued together."),
     _version("first", "has seat 1 in game 0"),
     _version("second", "has seat 1 in game 1"),
-    Column("state", String(12), nullable=False, comment="issued, played, unplayable or withdrawn."),
-    Column("done", SmallInteger, nullable=False, comment="Its finished games: 1 for game 0, 2 for game 1. Derived."),
+    _column("state", String(12), "issued, played, unplayable or withdrawn."),
+    _column("done", SmallInteger, "Its finished games: 1 for game 0, 2 for game 1. Derived."),
     Column("points", Double, comment="Of `first` in both games; none unless both count. Derived."),
     Column("culprit", ID, comment="If unplayable: versions.id, 0 for none, -1 for the engine."),
-    Column("reason", Text, nullable=False, comment="If unplayable: why."),
+    _column("reason", Text, "If unplayable: why."),
     Column("front", String(NAME), comment="If issued: fronts.name of the one that alone may play it."),
     UniqueConstraint("pool", "number", name="pairs_pool_number"),
 )
@@ -201,23 +188,23 @@ games = _table(
     Column("key", String(KEY), nullable=False, unique=True, comment="Its name in records."),
     Column("pair", ID, ForeignKey("pairs.id"), nullable=False, comment="pairs.id"),
     _pool(),
-    Column("game", SmallInteger, nullable=False, comment="Of its pair: 0 or 1."),
-    Column("attempt", SmallInteger, nullable=False, comment="How many void ones came before it."),
-    Column("finished", Boolean, nullable=False, comment="False for a void one that was to be played again."),
+    _column("game", SmallInteger, "Of its pair: 0 or 1."),
+    _column("attempt", SmallInteger, "How many void ones came before it."),
+    _column("finished", Boolean, "False for a void one that was to be played again."),
     _version("first", "seat 1"),
     _version("second", "seat 2"),
-    Column("result", String(WORD), nullable=False, comment="As in the rules, empty if void."),
-    Column("winner", SmallInteger, nullable=False, comment="Seat, 0 for none."),
-    Column("termination", String(WORD), nullable=False, comment="Why it ended."),
-    Column("culprit", ID, nullable=False, comment="versions.id, 0 for none, -1 for the engine."),
-    Column("detail", Text, nullable=False, comment="More about the end, for the author of the culprit."),
-    Column("plies", Integer, nullable=False, comment="How many, with the opening."),
-    Column("ms1", ID, nullable=False, comment="Time that seat 1 used."),
-    Column("ms2", ID, nullable=False, comment="Time that seat 2 used."),
-    Column("suspect", Boolean, nullable=False, comment="Whether a clock ran out while the machine was overloaded."),
-    Column("opening", ID, nullable=False, comment="Digest of the plies that no bot chose."),
-    Column("moves", ID, nullable=False, comment="Digest of all moves and of the result."),
-    Column("ended", String(WORD), nullable=False, comment="When."),
+    _column("result", String(WORD), "As in the rules, empty if void."),
+    _column("winner", SmallInteger, "Seat, 0 for none."),
+    _column("termination", String(WORD), "Why it ended."),
+    _column("culprit", ID, "versions.id, 0 for none, -1 for the engine."),
+    _column("detail", Text, "More about the end, for the author of the culprit."),
+    _column("plies", Integer, "How many, with the opening."),
+    _column("ms1", ID, "Time that seat 1 used."),
+    _column("ms2", ID, "Time that seat 2 used."),
+    _column("suspect", Boolean, "Whether a clock ran out while the machine was overloaded."),
+    _column("opening", ID, "Digest of the plies that no bot chose."),
+    _column("moves", ID, "Digest of all moves and of the result."),
+    _column("ended", String(WORD), "When."),
 )
 Index("games_pair", games.c.pair)
 Index("games_pool", games.c.pool, games.c.id)
@@ -229,12 +216,7 @@ records = _table(
     "records",
     "The record of every match: the source of all that is derived.",
     Column("game", ID, ForeignKey("games.id"), primary_key=True, autoincrement=False, comment="games.id"),
-    Column(
-        "data",
-        LargeBinary,
-        nullable=False,
-        comment="Hash-chained JSON lines, compressed by Zstandard.",
-    ),
+    _column("data", LargeBinary, "Hash-chained JSON lines, compressed by Zstandard."),
 )
 
 tallies = _table(
@@ -298,11 +280,11 @@ fits = _table(
     "The last ratings of a pool. Derived.",
     _pool(primary_key=True),
     _count("games", "How many counted then."),
-    Column("model", String(NAME), nullable=False, comment="davidson or rao-kupper."),
-    Column("advantage", Double, nullable=False, comment="Of seat 1: Elo."),
-    Column("advantage_se", Double, nullable=False, comment="Its standard error."),
-    Column("tie", Double, nullable=False, comment="The model's parameter of ties."),
-    Column("remarks", Text, nullable=False, comment="How far the model holds, as remarks.py says."),
+    _column("model", String(NAME), "davidson or rao-kupper."),
+    _column("advantage", Double, "Of seat 1: Elo."),
+    _column("advantage_se", Double, "Its standard error."),
+    _column("tie", Double, "The model's parameter of ties."),
+    _column("remarks", Text, "How far the model holds, as remarks.py says."),
 )
 
 ratings = _table(
@@ -311,10 +293,10 @@ ratings = _table(
     _pool(primary_key=True),
     Column("rank", Integer, primary_key=True, autoincrement=False, comment="From 0, best first."),
     _version("version", "who"),
-    Column("elo", Double, nullable=False, comment="Rating."),
-    Column("se", Double, nullable=False, comment="Its standard error."),
+    _column("elo", Double, "Rating."),
+    _column("se", Double, "Its standard error."),
     _count("games", "How many of its games counted."),
-    Column("score", Double, nullable=False, comment="Its points in them."),
+    _column("score", Double, "Its points in them."),
     Column("next_elo", Double, comment="Elo above the next."),
     Column("next_se", Double, comment="The standard error of that."),
     Column("next_los", Double, comment="How likely it is better than the next."),
@@ -325,11 +307,11 @@ challenges = _table(
     "Unrated series between two bots of a lobby, as they were asked for.",
     _number(),
     _pool(),
-    Column("batch", ID, nullable=False, comment="pairs.batch: its pairs, whose `first` is the challenger."),
-    Column("owner", String(NAME), nullable=False, comment="Who asked for it."),
-    Column("asked", String(WORD), nullable=False, comment="When."),
-    Column("until", String(WORD), nullable=False, comment="When what is left of it is withdrawn."),
-    Column("reason", Text, nullable=False, comment="Why it ended before its pairs were played, empty if it did not."),
+    _column("batch", ID, "pairs.batch: its pairs, whose `first` is the challenger."),
+    _column("owner", String(NAME), "Who asked for it."),
+    _column("asked", String(WORD), "When."),
+    _column("until", String(WORD), "When what is left of it is withdrawn."),
+    _column("reason", Text, "Why it ended before its pairs were played, empty if it did not."),
     UniqueConstraint("pool", "batch", name="challenges_pool_batch"),
 )
 
@@ -337,7 +319,7 @@ events = _table(
     "events",
     "What an operator may want to know later.",
     _id(),
-    Column("at", String(WORD), nullable=False, comment="When."),
-    Column("kind", String(NAME), nullable=False, comment="joined, left, replaced, suspended, …"),
-    Column("text", Text, nullable=False, comment="One line."),
+    _column("at", String(WORD), "When."),
+    _column("kind", String(NAME), "joined, left, replaced, suspended, …"),
+    _column("text", Text, "One line."),
 )

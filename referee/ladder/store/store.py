@@ -106,7 +106,7 @@ class Store:
             entries.release(connection, self._me)
 
     def running(self) -> str:
-        """A description of the process that runs the ladder; "" for none."""
+        """Return a description of the process that runs the ladder; "" for none."""
         with self.database.reading() as connection:
             return entries.running(connection, self._me)
 
@@ -119,12 +119,12 @@ class Store:
             fronts.join(connection, self._me, name, self.database.name)
 
     def renew_front(self, name: str, url: str, judge: bool) -> tuple[bool, list[fronts.FrontRow]]:
-        """See fronts.renew."""
+        """Renew this front: see fronts.renew."""
         with self.database.writing() as connection:
             return fronts.renew(connection, self._me, name, url, judge, self.database.name)
 
     def leave_front(self, name: str) -> None:
-        """As release_lock."""
+        """Leave this front. If there is no room to write, the others find that this process has ended."""
         with contextlib.suppress(StoreError), self.database.writing() as connection:
             fronts.leave(connection, self._me, name)
 
@@ -201,7 +201,7 @@ class Store:
     fit = _reading(sums.load_fit)
 
     def pair_results(self, pool: int, first: int, second: int) -> Iterator[PairResult]:
-        """The finished pairs of two versions in either order, by number; `first` and points are of `first`."""
+        """Yield the finished pairs of two versions in either order, by number; `first` and points are of `first`."""
         after = -1
         while True:
             with self.database.reading() as connection:
@@ -268,7 +268,7 @@ class Store:
         return unpack()
 
     def record(self, key: str) -> bytes | None:
-        """The record of a match, as JSON lines."""
+        """Return the record of a match, as JSON lines."""
         query = select(records.c.data).join(games, games.c.id == records.c.game).where(games.c.key == key)
         with self.database.reading() as connection:
             data = connection.execute(query).scalar_one_or_none()
@@ -282,7 +282,7 @@ class Store:
     # -- integrity -----------------------------------------------------------------------------------------------
 
     def check(self, progress: Progress = lambda done, total: None) -> Findings:
-        """Every record's chain, every match against its record, every derived row against the matches. See rebuild."""
+        """Check every record's chain, every match against its record, and every derived row against the matches."""
         lost = self.lost()
         with self.database.reading() as connection:
             return with_lost(rebuild(connection, False, progress), lost, self.database.name)
@@ -296,7 +296,7 @@ class Store:
             return max(0, counted - played.last_id(connection))
 
     def checkpoint(self) -> None:
-        """See Database.checkpoint."""
+        """Empty the write-ahead log: see Database.checkpoint."""
         self.database.checkpoint()
 
     def repair(self, progress: Progress = lambda done, total: None) -> Findings:
@@ -339,7 +339,7 @@ class Store:
 
 @contextlib.contextmanager
 def _rescued(database: Database) -> Iterator[tuple[Path, Store]]:
-    """A copy of a database whose file is gone, as a store without a run lock. Raises StoreError, OSError."""
+    """Copy a database whose file is gone to a store without a run lock. Raises StoreError, OSError."""
     path = database.rescue()
     with Store.open(f"sqlite:///{path}") as store:
         with store.database.writing() as connection:

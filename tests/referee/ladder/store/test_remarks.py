@@ -1,15 +1,14 @@
-"""The data of the standings: remarks of a fit, scores, entries."""
+"""The data of the standings: remarks of a fit, entries."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ggp.referee.ladder.standings import BotScore
 from ggp.referee.ladder.store.model import Drift, MisfitRow, StoredFit
 from ggp.referee.ladder.store.schema import fits
 from ggp.referee.ladder.store.store import Store
-from tests.support.stores import entrant, ladder, match, pairings, scores
+from tests.support.stores import entrant, ladder
 
 BARE = StoredFit(pool=1, games=10, model="davidson", advantage=1.5, advantage_se=0.5, tie=0.25)
 
@@ -30,18 +29,6 @@ def test_a_store_keeps_a_fit(store: Store, more: dict[str, Any]) -> None:
     with store.database.writing() as connection:
         connection.execute(fits.update().values(remarks="of another form"))
     assert store.fit(pool) is None
-
-
-@pytest.mark.slow
-def test_scores_are_the_sums_of_the_meetings(store: Store) -> None:
-    (pool,) = store.enrol(ladder()).values()
-    assert store.scores(pool) == {}
-    endings = [(0, "rules"), (1, "time"), (-1, "rules"), (0, "stalled"), (1, "resignation"), (-1, "ply_limit")]
-    for pair in store.issue(pool, 0, pairings(store, pool, 9)):
-        for game in (0, 1):
-            store.add([match(pair, game, *endings[(pair.number + 2 * game) % len(endings)])])
-    assert {id: BotScore(*counts) for id, counts in store.scores(pool).items()} == scores(store.meetings(pool))
-    assert sum(counts[5] for counts in store.scores(pool).values()) > 0
 
 
 def test_a_version_that_left_is_not_entered(store: Store) -> None:
