@@ -24,8 +24,8 @@ from ggp.referee.ladder.queries import (
 from ggp.referee.ladder.source import open_ladder
 from ggp.referee.ladder.standings import plain
 from ggp.referee.ladder.store.model import PAIR_POINTS, RESULTS, GameFilter, GameRow
+from ggp.referee.match.analysis import score_lines
 from ggp.referee.match.outcome import Termination
-from ggp.referee.match.score_table import score_lines
 from ggp.referee.terminal import TextTable, escape_unprintable, say, show
 
 if TYPE_CHECKING:

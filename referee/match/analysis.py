@@ -1,8 +1,8 @@
-"""What a bot says of its move (`ggp-genmove_analyze`): its numbers, a line of them, and such lines live on stderr."""
+"""Read what a bot says of its move (`ggp-genmove_analyze`) and an engine of the score (`ggp-score`), and show it."""
 
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,7 +20,10 @@ _LARGE = 1e15  # no bot counts so far
 
 
 class BotAnalysis(NamedTuple):
-    """`winrate`: that of the side that moves, 0 to 1; `score`: points that it is ahead; None: not said."""
+    """What a bot said of its move; None for what it did not say.
+
+    `winrate`: of the side that moves, 0 to 1. `score`: points that it is ahead.
+    """
 
     winrate: float | None = None
     score: float | None = None
@@ -33,7 +36,7 @@ NO_ANALYSIS = BotAnalysis()
 
 
 def read_analysis(analysis: str) -> BotAnalysis:
-    """The JSON of a ply; members of other types are left out."""
+    """Read the JSON of a ply; members of unexpected types are ignored."""
     said = decode(analysis)
     if not isinstance(said, dict):
         return NO_ANALYSIS
@@ -50,7 +53,7 @@ def read_analysis(analysis: str) -> BotAnalysis:
 
 
 def analysis_line(analysis: str, room: int) -> str:
-    """`53.1 %, +2.5, depth 7, 800 playouts, pv D4 E5`, "" if it says none of them; at most `room` columns."""
+    """Return `53.1 %, +2.5, depth 7, 800 playouts, pv D4 E5` in at most `room` columns; "" if it says none of them."""
     said = read_analysis(analysis)
     words = [
         *([percent(said.winrate)] if said.winrate is not None else []),
@@ -94,7 +97,6 @@ def decode(text: str) -> Any:
 
 
 def _in_words(name: str, value: Any) -> tuple[str, str]:
-    """The name of a member of an analysis, and its value, for people."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if name == "winrate" and number is not None and 0 <= number <= 1:
         return "win rate", percent(number)
@@ -103,22 +105,67 @@ def _in_words(name: str, value: Any) -> tuple[str, str]:
     return name.replace("_", " "), _plain(value)
 
 
-def _plain(value: Any) -> str:
-    """A value without the signs of JSON: members of a list after one another, those of an object as `key value`."""
+def _plain(value: Any, between: str = " ") -> str:
+    """Write a value without JSON's punctuation: `D4 E5` for a list, `key value` for an object, `-` for nothing."""
     if isinstance(value, dict):
         return ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in [*value.items()][:_MOST_LINES])
-    if isinstance(value, list):
+    if isinstance(value, list) and value:
         compound = any(isinstance(one, list | dict) for one in value)
-        return ("; " if compound else " ").join(map(_plain, value[:_MOST_PV]))
+        return ("; " if compound and between == " " else between).join(map(_plain, value[:_MOST_PV]))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "-" if value is None else str(value)
+    return "-" if value is None or value == [] else str(value)
+
+
+_COLOURS = ("black", "white")
+_CELL = 200  # characters of a value
+
+
+def score_lines(score: str, width: int) -> list[str]:
+    """Return a row for each colour with its total and what that is made of; other text than a score as it is.
+
+    A table wider than `width` becomes a line for each part. Facts other than the two scores follow as `key: value`.
+    """
+    try:
+        said = msgspec.json.decode(score)
+        sides = {colour: dict(said[colour]) for colour in _COLOURS}
+    except (msgspec.DecodeError, RecursionError, KeyError, TypeError, ValueError):
+        return textwrap.wrap(escape_unprintable(score), width)
+    parts = [*dict.fromkeys(name for side in sides.values() for name in side if name != "total")][:_MOST_LINES]
+    if any(side.get("total") is not None for side in sides.values()) or not parts:
+        parts.insert(0, "total")
+    rows = [["", *map(_name, parts)]]
+    rows += [[colour, *(_cell(side.get(name)) for name in parts)] for colour, side in sides.items()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + 2 * len(parts) <= width:
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+    else:
+        cells = [(colour, *cell) for colour, *values in rows[1:] for cell in zip(rows[0][1:], values, strict=True)]
+        lines = _wrapped((f"{colour}, {head}: {value}" for colour, head, value in cells), width)
+    for name, value in [*said.items()][:_MOST_LINES]:
+        if name == "final":
+            lines += [] if value else ["the game is not over"]
+        elif name not in _COLOURS:
+            lines += _wrapped([f"{_name(name)}: {_cell(value)}"], width)
+    return lines
+
+
+def _wrapped(lines: Iterable[str], width: int) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="  ")]
+
+
+def _name(name: str) -> str:
+    return escape_unprintable(name.replace("_", " "))[:_CELL]
+
+
+def _cell(value: Any) -> str:
+    return escape_unprintable(_plain(value, ", "))[:_CELL]
 
 
 def line_of(ply: MovePlayed) -> str:
-    """`17 black D5  0.412 s`."""
+    """Return `17 black D5  0.412 s`."""
     return escape_unprintable(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
 
 
@@ -134,7 +181,7 @@ def caption(record: Record, number: int, in_words: Callable[[str], str] = str) -
 
 
 def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
-    """`1 D4  2 pass  [3 E5]`, with as many in a line as fit; `marked` is the number of the ply in brackets."""
+    """List moves as `1 D4  2 pass  [3 E5]`, as many in a line as fit, with the ply number `marked` in brackets."""
     lines = [""]
     for ply in plies:
         word = escape_unprintable(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
@@ -145,7 +192,7 @@ def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -
 
 
 def show_plies() -> Callable[[Event], None]:
-    """Takes the events of one match after another, and writes each ply to stderr as a line with what its bot said."""
+    """Return a function that takes events of matches and writes each ply to stderr, with what its bot said."""
     names = ("", "")
 
     def show(event: Event) -> None:
@@ -167,12 +214,12 @@ def _columns() -> int:
 
 
 def percent(winrate: float) -> str:
-    """`53.1 %`."""
+    """Format 0.531 as `53.1 %`."""
     return f"{100 * winrate:.1f} %"
 
 
 def cut(text: str, room: int) -> str:
-    """The text, or its beginning and `…`."""
+    """Shorten a text to `room` characters with `…`."""
     return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
 
 

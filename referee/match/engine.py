@@ -19,6 +19,7 @@ from ggp.referee.match.setting import TIMEOUTS, Timeouts
 REQUIRED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
 _MAX_MOVE = 8192  # characters
 OVER, AGREE = "over", "agree"
+MOVE_WORDS = ("pass", "button", "swap-sides", "keep-sides")  # moves that are no places on a board
 
 
 class GameRefused(CodedError):
@@ -223,6 +224,11 @@ class Engine:
             what = what.replace("fails", "hangs", 1)
         parts = [f"the engine {what}: {error}", exited, *stderr[-1:]]
         return EngineFailed("; ".join(part for part in parts if part))
+
+
+def is_move_word(word: str) -> bool:
+    """Return True for a word of the protocol that is a move in some game, whether it is legal now or not."""
+    return word in MOVE_WORDS or word.startswith(("bid:", "dead:"))
 
 
 def score_result(score: str) -> str:

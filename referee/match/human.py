@@ -27,7 +27,7 @@ from ggp.protocol.transports.memory import Memory
 from ggp.protocol.transports.signal_fd import STOP_SIGNALS, on_signals
 from ggp.protocol.transports.subreaper import adopt_orphans
 from ggp.referee.match.advice import Adviser, analysis_control
-from ggp.referee.match.analysis import analysis_line, show_plies
+from ggp.referee.match.analysis import analysis_line, score_lines, show_plies
 from ggp.referee.match.bot_spec import (
     HUMAN,
     OUR_ENGINE,
@@ -40,14 +40,12 @@ from ggp.referee.match.bot_spec import (
     read_engine,
 )
 from ggp.referee.match.clock import Clock, ControlKind
-from ggp.referee.match.engine import AGREE, Engine, Status
+from ggp.referee.match.engine import AGREE, MOVE_WORDS, Engine, Status
 from ggp.referee.match.match_runner import MatchRunner, Suspended
-from ggp.referee.match.move_words import MOVE_WORDS
 from ggp.referee.match.outcome import BotFault, CannotStart, PliesTakenBack, Termination, no_move_in_time
 from ggp.referee.match.player import Player
 from ggp.referee.match.process import Peer
 from ggp.referee.match.record_file import RecordFile
-from ggp.referee.match.score_table import score_lines
 from ggp.referee.match.series import GameResult
 from ggp.referee.match.series_run import SeriesReport, SeriesRun
 from ggp.referee.match.setting import Setting, Timeouts

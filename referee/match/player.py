@@ -38,21 +38,23 @@ _TERMINATIONS: dict[type[Exception], Termination] = {
 class Player(ABC):
     """One bot through all its games. Its faults are raised as BotFault.
 
-    `late` is how many seconds the referee itself kept this bot's answers waiting, at most, in this game; `credited`
-    the ms of its last answer's time that were not charged; `stolen` the seconds of it that interrupts took, if they are
-    to be credited (see stolen_time).
+    Args:
+        commands: The commands that it lists.
+        limits: Commands that tell it its own limits for a move, sent before each match.
     """
+
+    _clock_command = ""  # by which it learns the time before a genmove
+    _analyze_command = ""  # by which it says more than its move
 
     def __init__(
         self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, limits: tuple[str, ...] = ()
     ) -> None:
-        """`limits`: the commands that tell it its own limits for a move, before each match."""
         self.peer = peer
         self.party = party
         self.name = party.name
-        self.late = 0.0
-        self.credited = 0
-        self.stolen = 0.0
+        self.late = 0.0  # seconds that the referee itself kept an answer of this game waiting, at most
+        self.credited = 0  # ms of its last answer's time that were not charged
+        self.stolen = 0.0  # seconds of it that interrupts took, if they are to be credited (see stolen_time)
         self.patience = 0.0125  # seconds that a bot may think before we look whether we are late ourselves
         self.fit = True  # whether it can go on to a next game; if not, the process is restarted
         self._commands = commands
@@ -64,24 +66,28 @@ class Player(ABC):
         self._skipped = 0  # of the lines skipped, those in warnings already
         self._declined = ""  # what it may refuse in a new game, and did
         self.asks_engine = False  # see BotSpec.asks_engine
-        self.analyses = False  # whether answers have a second line, for analysis
-        self._genmove = "genmove"
-        self._wants_clock = False
+        self.analyses = self._analyze_command in commands  # answers have a second line, for analysis
+        self._genmove = self._analyze_command if self.analyses else "genmove"
+        self._wants_clock = self._clock_command in commands
         self._limits = limits
         self.move_limit = round(budgets.move * 1000)  # ms that a move may take without a clock
 
     @property
     def commands(self) -> frozenset[str]:
-        """What it lists."""
+        """Return the commands that it lists."""
         return self._commands
 
     # -- the life of a match, in order ----------------------------------------------------------------------
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
-        """Raises CannotStart when it refuses; every other fault makes the match void.
+        """Have it set up a game.
 
-        `seed`: the seed for its random choices, if it lists `set_random_seed` (as GNU Go does);
-        it may refuse that.
+        Args:
+            seed: For its random choices, if it lists `set_random_seed` as GNU Go does. It may refuse that.
+
+        Raises:
+            CannotStart: It refuses the game.
+            BotFault: Any other fault, which voids the match.
         """
         self._unsent.clear()
         self.late, self._declined = 0.0, ""
@@ -94,27 +100,27 @@ class Player(ABC):
             raise self._fault(error, void=True) from None
 
     async def try_limits(self) -> None:
-        """Whether it takes the limits for its moves. Raises CannotStart, BotFault."""
+        """Check that it takes the limits for its moves. Raises CannotStart, BotFault."""
         try:
             await self._set_up(dict.fromkeys(self._limits, True))
         except PEER_FAULTS as error:
             raise self._fault(error, void=True) from None
 
     def tell(self, colour: str, move: str) -> None:
-        """The other side played this; it is sent with the next question."""
+        """Tell it a move of the other side, which is sent with the next question."""
         self._unsent.append(f"play {colour} {move}")
 
     def check_alive(self) -> None:
-        """Before ply 2 a bot that is already gone makes the match void instead of losing it."""
+        """Raise BotFault for a bot that has ended: before ply 2 this voids the match instead of losing it."""
         if ended := self.peer.exited():
             raise gone_before_its_turn(ended)
 
     async def agree(self, colour: str) -> Reply:
-        """Its `dead:` move by genmove, off the clock."""
+        """Ask for its `dead:` move by genmove, off the clock."""
         return (await self._question(f"{self._genmove} {colour}", self._budgets.agreement))[0]
 
     def genmove(self, colour: str, mine: Clock, other: Clock) -> Awaitable[tuple[Reply, int]]:
-        """Its answer, and the ms it took: complete write of `genmove` to complete read, less credit, rounded down."""
+        """Ask for its move. Return the answer, and the ms from complete write to complete read, less credit."""
         if self._wants_clock and (line := self._clock_line(colour, mine, other)):
             self._unsent.append(line)
         return self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
@@ -122,10 +128,10 @@ class Player(ABC):
     @property
     @abstractmethod
     def agrees_by_genmove(self) -> bool:
-        """Whether it plays the agreement phase by genmove, or has to be asked with final_status_list."""
+        """Return True if it plays the agreement phase by genmove, False if final_status_list must ask it."""
 
     async def dead_stones(self) -> str | None:
-        """The `dead:` move that `final_status_list dead` means; None: it does not say.
+        """Return the `dead:` move that `final_status_list dead` means, or None if it does not say.
 
         "Failing to answer counts as agreeing with the other side", and so does answering nothing in time.
         """
@@ -140,21 +146,25 @@ class Player(ABC):
         return "dead:" + ",".join(dict.fromkeys(reply.text.upper().split())) if reply.ok else None
 
     def sit(self, seat: int, other: "Player", opening: int, known: int) -> None:
-        """Its seat in the next match, the player in the other one, how many plies no bot chooses, and how many of the
-        plies that it will be told it knows from the match that this one continues."""
+        """Take a seat in the next match. Only a human needs to know.
+
+        Args:
+            opening: How many plies no bot chooses.
+            known: How many of the plies that it will be told it knows from the match that this one continues.
+        """
         return
 
     async def take_back(self, plies: int) -> int:
-        """How many of so many plies it took back with `undo`. Raises BotFault."""
+        """Have it take back plies with `undo`; return how many it did. Raises BotFault."""
         for number in range(plies if "undo" in self._commands else 0):
             if not (await self._question("undo", self._budgets.command))[0].ok:
                 return number
         return plies if "undo" in self._commands else 0
 
     async def agree_to_undo(self, plies: Sequence[tuple[str, str]]) -> str:
-        """Why it does not agree to take back these plies (colour and move), "" if it does, which is by undoing them.
+        """Ask it to take back these plies (colour and move). Return why it does not agree, "" after it undid them.
 
-        If it does not, it is where it was before.
+        If it does not agree, it is in the same position as before.
         """
         known = self.knows(plies)
         if "undo" not in self._commands:
@@ -170,11 +180,11 @@ class Player(ABC):
         return f"{self.name} does not undo"
 
     def knows(self, plies: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The plies that it hears of: GTP has no lists of dead stones."""
+        """Return those of the plies that it is told: GTP has no lists of dead stones."""
         return [ply for ply in plies if self.agrees_by_genmove or not ply[1].startswith("dead:")]
 
     async def end_game(self, result: str) -> bool:
-        """Send the result to a bot that lists `ggp-result`; whether the bot can play a next game."""
+        """Send the result to a bot that lists `ggp-result`. Return True if it can play a next game."""
         try:
             if result and "ggp-result" in self._commands:
                 await self._question(f"ggp-result {result}", self._budgets.command)
@@ -183,7 +193,7 @@ class Player(ABC):
         return not self._channel.connection.awaited and not self.peer.exited()
 
     def new_warnings(self) -> list[str]:
-        """New warnings since the last call; one for all lines that were skipped (see SeriesConfig.result)."""
+        """Return the warnings since the last call, one for all skipped lines (see SeriesConfig.result)."""
         warnings = self._channel.warnings[self._warned :]
         self._warned += len(warnings)
         skipped, self._skipped = self._channel.skipped_lines - self._skipped, self._channel.skipped_lines
@@ -194,7 +204,7 @@ class Player(ABC):
         return [declined, *warnings] if declined else warnings
 
     def diagnostics(self) -> Diagnostics:
-        """Diagnostics of a fault; `exit` is "" for a bot that still runs, or whose exit is unknown."""
+        """Return the diagnostics of a fault; `exit` is "" if the bot still runs, or its exit is unknown."""
         return Diagnostics(
             dialogue=tuple(self._channel.dialogue_tail(DIALOGUE_LINES)),
             stderr=self.peer.stderr_tail(),
@@ -205,7 +215,7 @@ class Player(ABC):
 
     @abstractmethod
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
-        """The commands of a new game, and whether a refusal means that it cannot play. Raises CannotStart."""
+        """Return the commands of a new game; True if it cannot play after refusing one. Raises CannotStart."""
 
     async def _set_up(self, lines: dict[str, bool]) -> None:
         """Send them in one write. Raises CannotStart."""
@@ -219,15 +229,15 @@ class Player(ABC):
             self._declined = "; ".join(part for part in (self._declined, said) if part)
 
     def _objection(self, line: str, reply: Reply) -> str:
-        """What is wrong with the answer to a command of a new game that it did not refuse, or ""."""
+        """Return what is wrong with a successful answer to a command of a new game, or ""."""
         return ""
 
     @abstractmethod
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
-        """The command that tells the time before a genmove, or ""."""
+        """Return the command that tells the time before a genmove, or ""."""
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:  # noqa: C901 - the hot path, in one place
-        """Send the queued lines and this one in one write -> the reply to this line, ms used."""
+        """Send the queued lines and this one in one write. Return the reply to this line, and the ms used."""
         peer, wait = self.peer, min(self.patience, seconds)
         if peer.idle is not None:
             peer.idle.wake()
@@ -279,7 +289,7 @@ class Player(ABC):
         return reply, self._charged(took)
 
     def _charged(self, took: float) -> int:
-        """The ms of an answer's time that are charged."""
+        """Return the ms of an answer's time that are charged."""
         if not (credit := self.peer.credit()):
             self.credited = 0
             return int(took * 1000)
@@ -287,7 +297,7 @@ class Player(ABC):
         return max(0, int((took - credit) * 1000))
 
     async def _receive_late(self, deadline: float) -> Reply:
-        """Wait on, looking whether the bot has ended behind an output that something else holds open."""
+        """Wait on for a reply. Check now and then if the bot has ended while a child holds its output open."""
         channel, peer = self._channel, self.peer
         watch, waited = peer.turn_watch, peer.waited()
         try:
@@ -387,7 +397,7 @@ async def check_limits(spec: BotSpec, budgets: Timeouts) -> None:
 
 
 def said_settings(spec: BotSpec) -> str:
-    """What a record says of a bot's own settings: of its environment the names alone, for a value may be a secret."""
+    """Return a bot's own settings for the record. Of its environment only names: values may be secret."""
     names = ",".join(name for name, _ in spec.environment)
     return " ".join(filter(None, [spec.settings, f"environment={names}" if names else ""]))[:_LONGEST_SETTINGS]
 
@@ -399,9 +409,11 @@ async def meet(
     limits: tuple[tuple[str, int], ...] = (),
     notify: Notify | None = None,
 ) -> Player:
-    """The player of a bot that has just started: its name, version and commands decide. Raises CannotStart.
+    """Ask a bot that has just started who it is, and return its player. Raises CannotStart.
 
-    limits: for its moves, by the names in LIMITS. `notify`: see start_bot.
+    Args:
+        limits: For its moves, by the names in LIMITS.
+        notify: See start_bot.
     """
     channel = peer.channel
     watch(peer, party.command, notify)
@@ -422,17 +434,18 @@ async def meet(
     told = _told_limits(party.name, limits, commands)
     if "ggp-new" in commands:
         return NativePlayer(peer, known, commands, budgets, told)
-    return PlainPlayer(peer, known, commands, budgets, systems, told)
+    player = PlainPlayer(peer, known, commands, budgets, told)
+    player.systems = systems
+    return player
 
 
 def _silence(peer: Peer, command: str) -> Silence:
-    """What is known of a bot that gave no valid answer."""
     asked, said = peer.channel.unanswered
     return Silence(asked, said, peer.stderr_tail(), command)
 
 
 def watch(peer: Peer, command: str, notify: Notify | None) -> None:
-    """Tell of a bot that gives no valid answer, unless it thinks about a move and says nothing wrong meanwhile."""
+    """Call `notify` if a bot gives no valid answer, unless it is thinking and has printed nothing wrong."""
     if notify is None:
         return
 
@@ -447,7 +460,7 @@ def watch(peer: Peer, command: str, notify: Notify | None) -> None:
 
 
 def reason_of(error: Exception, peer: Peer, command: str) -> str:
-    """Why a bot is at fault, for its author: the problem, how it ended, what it printed, and what to change."""
+    """Tell its author why a bot is at fault: the problem, how it ended, what it printed, and what to change."""
     problem, ended = str(error), ""
     if isinstance(error, PeerTimeout) and error.code != "does-not-read":
         problem = f"no whole answer after {_waited(error, peer) / 1000:.1f} s"
@@ -462,12 +475,12 @@ def reason_of(error: Exception, peer: Peer, command: str) -> str:
 
 
 def _waited(error: Exception, peer: Peer) -> int:
-    """The ms for which an answer was awaited that did not come in time; 0 for other faults."""
+    """Return the ms for which we waited for an answer that timed out; 0 for other faults."""
     return round((peer.channel.now() - peer.channel.asked_at) * 1000) if isinstance(error, PeerTimeout) else 0
 
 
 def _told_limits(name: str, limits: tuple[tuple[str, int], ...], listed: frozenset[str]) -> tuple[str, ...]:
-    """The commands for these limits. Raises CannotStart for a bot that lists none of them."""
+    """Return the commands for these limits. Raises CannotStart if the bot lists none of them."""
     known = next((words for command, words in LIMITS.items() if command in listed), None)
     if limits and known is None:
         said, ways = " and ".join(name for name, _ in limits), " nor ".join(LIMITS)
@@ -479,13 +492,8 @@ def _told_limits(name: str, limits: tuple[tuple[str, int], ...], listed: frozens
 class NativePlayer(Player):
     """A bot that lists `ggp-new`: it plays any game of the protocol, and knows its phases."""
 
-    def __init__(
-        self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, limits: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(peer, party, commands, budgets, limits)
-        self._wants_clock = "ggp-clock" in commands
-        if "ggp-genmove_analyze" in commands:
-            self.analyses, self._genmove = True, "ggp-genmove_analyze"
+    _clock_command = "ggp-clock"
+    _analyze_command = "ggp-genmove_analyze"
 
     @property
     def agrees_by_genmove(self) -> bool:
@@ -500,27 +508,14 @@ class NativePlayer(Player):
 
 
 class PlainPlayer(Player):
-    """A bot of plain GTP: it plays go, under the rules that it was started with if it has no command for rules.
+    """A bot of plain GTP: it plays go, under the rules that it was started with if it has no command for rules."""
 
-    `systems`: the time systems of its kata-time_settings, if it lists that.
-    """
-
-    def __init__(
-        self,
-        peer: Peer,
-        party: Party,
-        commands: frozenset[str],
-        budgets: Timeouts,
-        systems: frozenset[str],
-        limits: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(peer, party, commands, budgets, limits)
-        self._wants_clock = "time_left" in commands
-        self._systems = systems
-        self._handicap: frozenset[str] = frozenset()  # the points that its fixed_handicap has to answer
+    _clock_command = "time_left"
+    systems = clock.SYSTEMS[clock.KATA]  # the time systems of its kata-time_settings, if it lists that
+    _handicap: frozenset[str] = frozenset()  # the points that its fixed_handicap has to answer
 
     def tell(self, colour: str, move: str) -> None:
-        """GTP has no command for a list of dead stones, nor needs one: play goes on or the game is over."""
+        """Skip lists of dead stones: GTP has no command for them, nor needs one."""
         if not move.startswith("dead:"):
             super().tell(colour, move)
 
@@ -535,7 +530,7 @@ class PlainPlayer(Player):
             raise CannotStart(self.name, reason, code="game-unknown")
         handicap = self._points(values["size"], values.get("handicap", "0"))
         self._handicap = frozenset(handicap)
-        self._told = clock.tell(setting.control, self._commands, self._systems)
+        self._told = clock.tell(setting.control, self._commands, self.systems)
         needed = [f"boardsize {values['size']}", "clear_board", f"komi {values['komi']}"]
         needed += _stones(handicap, self._commands)
         rules = _rules(values.get("ko", "positional"), self._commands)
@@ -545,7 +540,7 @@ class PlainPlayer(Player):
         return {line: required for line, required in lines.items() if line}
 
     def _points(self, size: str, stones: str) -> list[str]:
-        """The handicap stones; options are an engine's words, which need not be ours. Raises CannotStart."""
+        """Return the handicap stones. Raises CannotStart if another engine's options mean none that GTP has."""
         if stones == "0":
             return []
         if re.fullmatch("[2-9]", stones) and re.fullmatch("[7-9]|1[0-9]|2[0-5]", size):
@@ -554,7 +549,7 @@ class PlainPlayer(Player):
         raise CannotStart(self.name, reason, code="no-handicap")
 
     def _objection(self, line: str, reply: Reply) -> str:
-        """GTP fixes the points of fixed_handicap; a bot with others would play another game."""
+        """Object to handicap stones at other points than GTP fixes: it would be another game."""
         placed = frozenset(reply.text.upper().split())
         if line.startswith(FIXED) and placed and placed != self._handicap:
             return f"answers `{line}` with {reply.text[:200]}, which are not {' '.join(sorted(self._handicap))}"
@@ -565,7 +560,7 @@ class PlainPlayer(Player):
 
 
 def _stones(points: list[str], listed: frozenset[str]) -> list[str]:
-    """The commands that place these handicap stones; GTP lets one side play several times in a row."""
+    """Return the commands that place handicap stones. Plain `play` can: GTP lets a side play repeatedly."""
     if not points:
         return []
     if FIXED in listed:
@@ -574,10 +569,10 @@ def _stones(points: list[str], listed: frozenset[str]) -> list[str]:
 
 
 def _rules(ko: str, listed: frozenset[str]) -> str:
-    """The command that tells the rules of our go, as exactly as the bot's `listed` commands can say them; "" if none.
+    """Return the command that tells our rules of go as exactly as the bot can be told; "" if it cannot.
 
-    Area scoring without suicide or bonus for handicap. KGS's Chinese rules have positional superko, which forbids
-    whatever another ko rule does; of handicaps they think otherwise, and nothing that KGS knows is nearer.
+    They are area scoring without suicide or a bonus for handicap. Nothing that KGS knows is nearer than its Chinese
+    rules: their positional superko forbids whatever another ko rule does, but they give a bonus for handicap.
     """
     if RULES_OF_KATAGO in listed:
         said = f'"ko":"{ko.upper()}","scoring":"AREA","tax":"NONE","suicide":false,"hasButton":false'
@@ -592,7 +587,10 @@ LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # vertices skip I
 
 
 def fixed_handicap(size: int, stones: int) -> list[str]:
-    """The vertices of GTP's `fixed_handicap` (draft 2, 4.1.1): corners, then middles of sides, the centre last."""
+    """Return the vertices of GTP's `fixed_handicap`: corners, then middles of sides, the centre last.
+
+    Source: GTP 2 draft 2, 4.1.1.
+    """
     low, middle = (4 if size > 11 else 3), (size + 1) // 2
     high = size + 1 - low
     sides = [(low, middle), (high, middle), (middle, low), (middle, high)]

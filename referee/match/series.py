@@ -404,20 +404,16 @@ async def _prepare(setup: SeriesConfig, book: OpeningBook | None) -> tuple[Serie
     except EngineFailed as error:
         raise PrepareError(str(error)) from None
     try:
-        return await _ask(engine, setup, book)
+        setting, max_plies = await ask(engine, setup.setting, setup.max_plies)
+        await _play_up_to(engine, setup)
+        if book is not None:
+            for pair in range(min(_CHECKED, (setup.games + 1) // 2)):
+                await play_opening(engine, setup, book.opening(pair, setup.seed))
+        return replace(setup, setting=setting, max_plies=max_plies), lacks(engine)
     except EngineFailed as error:
         raise PrepareError(f"{setup.engine.command}: {error}") from None
     finally:
         await engine.peer.stop()
-
-
-async def _ask(engine: Engine, setup: SeriesConfig, book: OpeningBook | None) -> tuple[SeriesConfig, list[str]]:
-    setting, max_plies = await ask(engine, setup.setting, setup.max_plies)
-    await _play_up_to(engine, setup)
-    if book is not None:
-        for pair in range(min(_CHECKED, (setup.games + 1) // 2)):
-            await play_opening(engine, setup, book.opening(pair, setup.seed))
-    return replace(setup, setting=setting, max_plies=max_plies), lacks(engine)
 
 
 async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting, int]:

@@ -19,9 +19,8 @@ from ggp.protocol.printed import counted
 from ggp.protocol.regression import write
 from ggp.protocol.safe_files import replace_file
 from ggp.protocol.transports.blocking import run_blocking
-from ggp.referee.match.analysis import analysis_line, analysis_lines, line_of, list_moves
+from ggp.referee.match.analysis import analysis_line, analysis_lines, line_of, list_moves, score_lines
 from ggp.referee.match.engine import Status
-from ggp.referee.match.score_table import score_lines
 from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.console import bots
 from ggp.referee.tools.console.bots import list_width

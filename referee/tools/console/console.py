@@ -21,7 +21,7 @@ from ggp.protocol.transports.signal_fd import on_signals
 from ggp.referee.command_line import nearest
 from ggp.referee.match.advice import Adviser
 from ggp.referee.match.bot_spec import BUILT_IN, HUMAN, LaunchError, WordError
-from ggp.referee.match.move_words import is_move_word
+from ggp.referee.match.engine import is_move_word
 from ggp.referee.terminal import escape_unprintable, on_terminal, visible
 from ggp.referee.tools.console.commands import COMMANDS, MOVE
 from ggp.referee.tools.console.completion import LIST, MOVES, BotWord, PeerInfo, PeerKind

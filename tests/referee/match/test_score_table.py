@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from ggp.referee.match.analysis import analysis_lines
-from ggp.referee.match.score_table import score_lines
+from ggp.referee.match.analysis import analysis_lines, score_lines
 
 
 def test_a_score_is_a_table_of_both_sides() -> None:
