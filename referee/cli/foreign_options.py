@@ -68,7 +68,7 @@ _RESTARTS = {"on": "true", "off": "false"}
 
 
 def translate(argv: list[str]) -> list[str]:  # noqa: C901 - one case for each kind of option
-    """The command line with their words replaced by ours. Raises WordError."""
+    """Replace the options of cutechess and fastchess by ours. Raises WordError."""
     left, words, bots, rounds, games = list(argv), list[str](), _Bots(), "", ""
     while left and left[0] != "--":
         word = left.pop(0)
@@ -109,7 +109,7 @@ def translate(argv: list[str]) -> list[str]:  # noqa: C901 - one case for each k
 
 
 def _rule_word(word: str) -> list[str]:
-    """A word of a rule of adjudication as ours: they count the moves of one side, we plies."""
+    """Translate a word of a rule of adjudication: they count the moves of one side, we count plies."""
     name, _, value = word.partition("=")
     if name == "twosided":
         return []
@@ -118,21 +118,21 @@ def _rule_word(word: str) -> list[str]:
 
 
 def _take(left: list[str], form: re.Pattern[str]) -> list[str]:
-    """The first words as far as they are of this form; they leave the list."""
+    """Remove and return the first words that have this form."""
     number = next((place for place, word in enumerate(left) if not form.match(word)), len(left))
     taken, left[:number] = left[:number], []
     return taken
 
 
 def _games(rounds: str, games: str) -> list[str]:
-    """The words for so many rounds, of so many games each if both are given; two otherwise, with seats exchanged."""
+    """Return the words for so many rounds of so many games, by default two with seats exchanged."""
     if rounds.isdecimal() and (games or "2").isdecimal() and len(rounds + games) < 12:
         return ["--games", str(int(rounds) * int(games or 2))]
     return ["--games", rounds or games] if rounds or games else []
 
 
 def _opening_words(settings: list[str]) -> str:
-    """`FILE,order=random…` of `file=FILE order=random…`."""
+    """Translate `file=FILE order=random …` to `FILE,order=random…`."""
     said = dict(setting.partition("=")[::2] for setting in settings)
     if "file" not in said or said.pop("format", "") in ("epd", "pgn"):
         raise WordError(
@@ -144,7 +144,7 @@ def _opening_words(settings: list[str]) -> str:
 
 
 def _each(settings: list[str]) -> list[str]:
-    """The words for settings of every bot: ours for the series, or those of `--bot *`."""
+    """Translate settings of every bot to options of the series, or to `--bot *`."""
     words, own = list[str](), list[str]()
     for setting in settings:
         name, _, value = setting.partition("=")
@@ -170,7 +170,7 @@ class _Bots:
         self._given = set[str]()  # of these, what name= says
 
     def add(self, settings: list[str]) -> None:
-        """Raises WordError."""
+        """Add the bot of one `-engine`. Raises WordError."""
         command, arguments, name, folder, own = "", list[str](), "", "", list[str]()
         for setting in settings:
             key, _, value = setting.partition("=")
@@ -205,7 +205,7 @@ class _Bots:
 
 
 def _beside(folder: str, command: str) -> str:
-    """The command as cutechess and fastchess start it, which look for a relative program in `dir`."""
+    """Return the command as cutechess and fastchess start it: they look for a relative program in `dir`."""
     program, blank, rest = command.partition(" ")
     path = PurePath(folder, program)
     if program.startswith(("/", "~")) or not ("/" in program or Path(path).is_file()):
@@ -224,7 +224,7 @@ def _file_beside(folder: str, words: str) -> str:
 
 
 def _setting(word: str, name: str, value: str) -> list[str]:
-    """A setting of a bot as ours, [] for one that says what is so here anyway. Raises WordError."""
+    """Translate a setting of a bot; return [] for what is always so here. Raises WordError."""
     if name == "proto" and value == "gtp":
         return []
     if name == "proto":
@@ -248,7 +248,7 @@ def _setting(word: str, name: str, value: str) -> list[str]:
 
 
 def _control(word: str, value: str) -> str:
-    """A time control as ours. Raises WordError for moves in a period with an increment, which we do not have."""
+    """Translate a time control. Raises WordError for a period of moves with an increment: there is none here."""
     ours = foreign_control(value)
     moves, slash, rest = ours.partition("/")
     main, plus, increment = rest.partition("+")

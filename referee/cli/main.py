@@ -105,7 +105,7 @@ def _main(argv: list[str] | None) -> int:
 
 
 def commands() -> dict[str, str]:
-    """The installed commands in the order of the help, and a line about each, "" for one that is not ours."""
+    """Return the installed commands in the order of the help with a line about each, "" for foreign ones."""
     names = {point.name for point in entry_points(GROUP)} - {COMPLETION}
     known = {name: line for section in SECTIONS.values() for name, line in section.items() if name in names}
     return {**known, **dict.fromkeys(sorted(names - {*known}), "")}
@@ -116,7 +116,7 @@ def _run(name: str, argv: list[str]) -> int:
 
 
 def run_installed(program: str, group: str, name: str, argv: list[str], known: Callable[[], Iterable[str]]) -> int:
-    """The exit status of a command that is an entry point; BAD_USAGE, with the nearest known name, if there is none."""
+    """Run a command that is an entry point. Return its exit status, or BAD_USAGE with a suggestion if it is unknown."""
     found = next((point for point in entry_points(group) if point.name == name), None)
     if found is None:
         close = nearest(name, known())

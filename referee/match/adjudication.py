@@ -29,8 +29,10 @@ class AdjudicationError(Problem, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AdjudicationRule:
-    """`resign`: one side has a winrate of `level` at most and the other for the rest, or is behind by a score of
-    `level` at least and the other ahead; `draw`: both hope for ½ ± `level`, or are ahead or behind by no more.
+    """A rule that ends a match early.
+
+    `resign`: one side has a winrate of at most `level` and the other the rest, or is behind by a score of at least
+    `level` and the other ahead. `draw`: both expect ½ ± `level`, or are ahead or behind by no more than that.
 
     It takes `plies` plies in a row by both sides, from ply `after` + 1 on.
     """
@@ -43,7 +45,7 @@ class AdjudicationRule:
 
     @classmethod
     def parse(cls, kind: Kind, text: str) -> "AdjudicationRule":
-        """`winrate=0.02 plies=6 after=20` or `score=10 plies=6`, with blanks or commas; `after` may be left out.
+        """Read `winrate=0.02 plies=6 after=20` or `score=10 plies=6`, with blanks or commas; `after` is optional.
 
         Raises AdjudicationError.
         """
@@ -75,7 +77,7 @@ class AdjudicationRule:
 
 
 class Adjudicator:
-    """Reads what is said of the plies of one match. `who` says it, in words."""
+    """The rules applied to what is said of the plies of one match. `who` says it, in words."""
 
     def __init__(self, rules: tuple[AdjudicationRule, ...], who: str = "both bots") -> None:
         self._rules, self._who = rules, who
@@ -83,7 +85,7 @@ class Adjudicator:
         self._seen: deque[tuple[int, float | None, float | None]] = deque(maxlen=max(rule.plies for rule in rules))
 
     def see(self, ply: int, seat: int, analysis: str) -> tuple[int, str] | None:
-        """The winner (0: a draw) that a rule finds after this ply, and the numbers behind it."""
+        """Return the winner (0: a draw) if a rule ends the match after this ply, and the numbers behind it."""
         said = read_analysis(analysis)
         winrate, score = said.winrate, said.score
         if seat == 2:
@@ -116,5 +118,5 @@ _MEANT = {"winrate": "win rate of seat 1", "score": "points that seat 1 is ahead
 
 
 def missing(rules: tuple[AdjudicationRule, ...], said: BotAnalysis) -> str:
-    """The first thing that these rules need and this analysis does not say, "" if there is none."""
+    """Return the first measure that these rules need and this analysis lacks, or ""."""
     return next((rule.measure for rule in rules if getattr(said, rule.measure) is None), "")

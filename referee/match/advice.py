@@ -38,14 +38,14 @@ class _Advised:
 
 
 class Adviser:
-    """Owns the bots. `ask` as often as you like, then `close`."""
+    """The owner of bots that are asked for advice. `ask` as often as you like, then `close`."""
 
     def __init__(self, most: int = _MOST) -> None:
         self.most = most
         self._running: dict[BotSpec, _Advised] = {}  # least recently used first
 
     async def ask(self, bot: BotSpec, setting: Setting, plies: Plies, status: Status) -> Advice:
-        """What the bot would play after these plies, when the engine says this status.
+        """Ask what the bot would play after these plies; `status` is the engine's there.
 
         A bot is taken back with `undo` if it can, and is set up again if it cannot. Raises CannotStart and BotFault.
         After these, and after Ctrl-C, the bot is ended; it is started again when it is next asked.
@@ -67,7 +67,7 @@ class Adviser:
         return Advice(move, ms / 1000, rest[:_MOST_ANALYSIS] if player.analyses else "")
 
     def running(self, bot: BotSpec) -> bool:
-        """Whether its process is alive."""
+        """Return True if the bot's process is alive."""
         return bot in self._running and not self._running[bot].player.peer.exited()
 
     async def dismiss(self, bot: BotSpec) -> None:
@@ -81,7 +81,7 @@ class Adviser:
             await self.dismiss(bot)
 
     async def _in_step(self, bot: BotSpec, setting: Setting, plies: Plies) -> _Advised:
-        """The bot, started if it does not run, and told what it does not know of these plies."""
+        """Start the bot if it does not run, and tell it what it does not know of these plies."""
         advised = self._running.pop(bot, None)
         if advised is not None and advised.player.peer.exited():
             await advised.player.peer.stop(kill=True)
@@ -104,17 +104,17 @@ class Adviser:
 
 
 def analysis_control(text: str) -> TimeControl:
-    """The time control for a question: seconds a move, another control, or "" for 5 seconds. Raises ValueError."""
+    """Read the time for a question: seconds a move, another control, or "" for 5 seconds. Raises ValueError."""
     return TimeControl.parse(f"{text}/move" if text.replace(".", "", 1).isdecimal() else text or _TIME)
 
 
 def _game(player: Player, setting: Setting) -> tuple[str, str]:
-    """What a new game depends on: a plain GTP bot hears of the time control only there."""
+    """Return what a new game depends on: a plain GTP bot hears of the time control only there."""
     return setting.new_game, "" if player.agrees_by_genmove else str(setting.control)
 
 
 def _common(one: Plies, two: Plies) -> int:
-    """The number of plies that both begin with."""
+    """Return the number of plies that both begin with."""
     for at, (left, right) in enumerate(zip(one, two, strict=False)):
         if left != right:
             return at

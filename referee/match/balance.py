@@ -26,8 +26,7 @@ BLACK = "black"
 
 @dataclass(frozen=True, slots=True)
 class DrawPlan:
-    """What is drawn: `plies` of a game; the chances of the sides may differ by `within`, from 0 to 1; at most `tries`
-    openings are drawn."""
+    """The openings to draw: `plies` of a game, at most `tries`; the chances of the sides differ by at most `within`."""
 
     setting: Setting
     engine: BotSpec
@@ -41,7 +40,7 @@ class DrawPlan:
 
 @dataclass(frozen=True, slots=True)
 class DrawnOpening:
-    """Opening `number` with the hash of its position, "" if the engine has none, and black's chance, 0 to 1.
+    """An opening with the hash of its position, "" if the engine has none, and black's chance, 0 to 1.
 
     `chance` is None where the game was over before the opening was.
     """
@@ -53,7 +52,7 @@ class DrawnOpening:
 
 
 class BalancedDraw:
-    """Iterate for every opening that is drawn, in order. Close it in the end.
+    """An iterator over every opening that is drawn, in order. Close it in the end.
 
     Iteration raises CannotStart, BotFault, EngineFailed and GameRefused.
     """
@@ -89,7 +88,7 @@ class BalancedDraw:
             worker.join()
 
     def _work(self) -> None:
-        """A thread: one engine and one bot, for openings one after the other."""
+        """Draw openings one after the other with an engine and a bot of this thread."""
         try:
             run_blocking(self._draw_all())
         except FAULTS as error:

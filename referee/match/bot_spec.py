@@ -34,7 +34,7 @@ CHANGED = "its program is not the one that was entered"
 
 @dataclass(frozen=True, slots=True)
 class BotSpec:
-    """How to reach a bot or an engine: a command line to start, or the url of one that listens; and its own settings.
+    """A bot or an engine as it is reached, by a command line or a url, with its own settings.
 
     The settings are those of ladder.bot_settings.BotSettings, which says what they mean. `version`: what version_of
     must find, "" for any.
@@ -63,17 +63,17 @@ class BotSpec:
     named: bool = dataclasses.field(default=False, compare=False)  # its name was written, as in NAME=BOT
 
     def timeouts(self, series: Timeouts) -> Timeouts:
-        """The time-outs of the series, its own in their place."""
+        """Return the time-outs of the series with its own in their place."""
         return replace(series, **dict(self.budget)) if self.budget else series
 
     @property
     def own_play(self) -> list[object]:
-        """What decides how it plays beside its command and files; [] for nothing of the kind."""
+        """Return what decides how it plays beside its command and files, or []."""
         return [self.settings, str(self.control or "")] if self.settings or self.control else []
 
 
 def is_human(start: BotSpec) -> bool:
-    """Whether it is a person at the terminal, which needs no process."""
+    """Return True for a person at the terminal, who needs no process."""
     return start.command == HUMAN and not (start.argv or start.url)
 
 
@@ -95,7 +95,7 @@ _INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|lua|bash|sh|java|mono)[
 
 
 class LaunchError(Problem):
-    """Nothing that could be started; str() is one line that names the remedy, without passwords."""
+    """A program that cannot be started; str() is one line that names the remedy, without passwords."""
 
     code = "cannot-launch"
 
@@ -108,7 +108,7 @@ SHORTAGES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, e
 
 
 class HostBusy(LaunchError):
-    """This machine cannot start a process at the moment. No bot is at fault, and a later attempt may succeed."""
+    """A shortage of this machine, which cannot start a process at the moment. No bot is at fault."""
 
     code = "host-busy"
 
@@ -130,7 +130,7 @@ class WordError(Problem, ValueError):
 
 
 def read_game(text: str) -> tuple[str, dict[str, str]]:
-    """`yugo,size=7,komi=0` -> ("yugo", {"size": "7", "komi": "0"}). Which names and values exist, the engine knows."""
+    """Read `yugo,size=7,komi=0` into ("yugo", {"size": "7", "komi": "0"}). The engine knows which are valid."""
     name, *words = text.split(",")
     options: dict[str, str] = {}
     for word in words:
@@ -146,7 +146,7 @@ def read_game(text: str) -> tuple[str, dict[str, str]]:
 
 
 def read_bot(text: str, folder: Path | None = None, human: bool = False, missing: bool = False) -> BotSpec:
-    """A built-in (`greedy:playouts=50`), a command line, `tcp://host:port` or `ipc://path`; after `name=` or not.
+    """Read a built-in (`greedy:playouts=50`), a command line, or an address, with or without `name=` before it.
 
     Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here; `missing`: whether
     its program may be missing now. Raises WordError or LaunchError when nothing could be started.
@@ -172,7 +172,7 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False, missing
 
 
 def read_sourced(text: str, source: Source) -> BotSpec:
-    """A command line that runs in the folder of a source, where its program need not have been built yet.
+    """Read a command line that runs in the folder of a source, where its program need not have been built yet.
 
     Raises WordError or LaunchError.
     """
@@ -191,7 +191,7 @@ def read_sourced(text: str, source: Source) -> BotSpec:
 
 
 def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
-    """A command line or an address; None is our own engine. `folder` as in read_bot."""
+    """Read a command line or an address; None is our own engine. `folder` as in read_bot."""
     if text is None:
         return BotSpec("engine", OUR_ENGINE, ENGINE)
     if text.startswith(_SCHEMES):
@@ -202,7 +202,7 @@ def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
 
 
 def confined_engine(engine: BotSpec, sandbox: Sandbox) -> BotSpec:
-    """The engine in this sandbox, unless it is ours or listens."""
+    """Return the engine in this sandbox, unless it is ours or listens."""
     return dataclasses.replace(engine, sandbox=sandbox) if engine.argv and engine.argv != ENGINE else engine
 
 
@@ -228,7 +228,7 @@ def is_built_in(start: BotSpec) -> bool:
 
 
 def bot_words(start: BotSpec) -> tuple[str, ...]:
-    """What stands behind `ggp bot`, also where that was left out; () for any other program."""
+    """Return the words after `ggp bot`, even if that was left out; () for any other program."""
     if is_built_in(start):
         return start.argv[len(BOTS) :]
     argv = start.argv
@@ -242,8 +242,7 @@ _OPTIONAL = "GGP_ENGINES_OPTIONAL"  # the same
 
 
 def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE, optional: bool = False) -> BotSpec:
-    """The bot; a built-in one, or a `ggp bot NAME`, which know the installed games only, with those of these engines,
-    which it then asks.
+    """Have a built-in bot or a `ggp bot NAME` ask these engines for games that are not installed.
 
     Our own engine needs no mention, and `--engine` among its words says it already. `patience`: the seconds that we
     wait for an answer of these engines, which it then does, too. `optional`: it plays the games of the others if one of
@@ -266,7 +265,7 @@ def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:
-    """The words of a command line; `~/` at the beginning of one is the user's folder, as in a shell."""
+    """Split a command line into words; `~/` at the beginning of one is the user's folder, as in a shell."""
     try:
         argv = tuple(os.path.expanduser(word) if word.startswith("~") else word for word in shlex.split(text))  # noqa: PTH111
     except ValueError as error:
@@ -277,7 +276,7 @@ def _split(text: str, what: str) -> tuple[str, ...]:
 
 
 def beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The words with absolute paths: of the program if it has a slash, and of files of the folder.
+    """Return the words with absolute paths: of the program if it has a slash, and of files of the folder.
 
     Raises WordError where an interpreter has no script.
     """
@@ -293,7 +292,7 @@ def beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _in(folder: Path, word: str) -> str:
-    """The word, or with a path from the root if it names a file of the folder: `nets/big`, `bot.py`, `--net=nets/big`.
+    """Make a word absolute if it names a file of the folder: `nets/big`, `bot.py`, `--net=nets/big`.
 
     There must be a slash or a dot in it: a folder that happens to hold a file `gtp` does not change `--mode gtp`.
     """
@@ -311,7 +310,7 @@ def _is_file(path: Path) -> bool:
 
 
 def read_url(text: str) -> str:
-    """The address of a peer that listens. Raises WordError."""
+    """Read the address of a peer that listens. Raises WordError."""
     if not _URL.fullmatch(text):
         raise WordError(f"{text!r} is no address: write tcp://host:port or ipc://path")
     return text
@@ -326,7 +325,7 @@ def _is_program(word: str) -> bool:
 
 
 def _program_name(argv: tuple[str, ...]) -> str:
-    """The program's file name; of an interpreter, its script's; of `ggp bot` and `ggp tap`, the bot's."""
+    """Return the program's file name; of an interpreter its script's; of `ggp bot` and `ggp tap` the bot's."""
     scripts = [word for word in argv[1:] if not word.startswith("-")]
     program = PurePath(argv[0])
     if program.name == "ggp" and (within := _inside(argv[1:])):
@@ -337,7 +336,7 @@ def _program_name(argv: tuple[str, ...]) -> str:
 
 
 def _inside(words: tuple[str, ...]) -> str:
-    """The name of the bot that `ggp bot` or `ggp tap` with these words is; "" for any other command of ggp."""
+    """Return the name of the bot that `ggp bot` or `ggp tap` runs with these words; "" for any other command."""
     command, *rest = words or ("",)
     if command == "bot" and rest[:1] in (["oneshot"], ["uci"]) and "--" in rest[:-1]:
         return _program_name(tuple(rest[rest.index("--") + 1 :]))
@@ -364,7 +363,7 @@ def _as_name(text: str) -> str:
 
 
 def find_program(name: str) -> str:
-    """The file that the first word of a command line means. Raises LaunchError naming the remedy."""
+    """Find the file that the first word of a command line means. Raises LaunchError naming the remedy."""
     if "/" not in name:
         found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
         if found is None:
@@ -422,9 +421,11 @@ def _is_gone(interpreter: str) -> bool:
 
 
 def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
-    """What a program with these words reads beside the system's files: itself, the files among its words, the folder of
-    its script (unless that is where much more lies), the folder it runs in, and the same of the engines that it starts
-    itself (`--engine COMMAND`)."""
+    """Return what a program with these words may read beside the system's files.
+
+    These are itself, the files among its words, the folder of its script (unless much more lies there), the folder it
+    runs in, and the same of engines that it starts itself (`--engine COMMAND`).
+    """
     words = [find_program(argv[0]), *(word.rpartition("=")[2] for word in argv[1:])]
     named = [word for word in words if word.startswith("/") and _exists(word)]
     folders = [os.path.dirname(word) for word in named if not Path(word).is_dir()]  # noqa: PTH120
@@ -439,7 +440,7 @@ def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...
 
 
 def _engine_commands(argv: tuple[str, ...]) -> Iterator[str]:
-    """What follows each `--engine`, other than addresses; what stands behind `--` is not looked at."""
+    """Return what follows each `--engine` before `--`, without addresses."""
     said = takewhile(lambda pair: pair[0] != "--", pairwise((*argv, "")))
     for word, after in said:
         name, equals, value = word.partition("=")
@@ -465,8 +466,9 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 
 
 def version_of(start: BotSpec) -> str:
-    """Twelve hex digits for the program, the files among its words, its options, its environment and those settings
-    of its own that decide how it plays.
+    """Hash what decides how a bot plays into twelve hex digits.
+
+    This is the program, the files among its words, its options, its environment, and some of its settings.
 
     The content of the files counts, not their place; a changed file is read again. A bot that listens has the version
     of its address. Raises LaunchError for a program that cannot be started.
@@ -487,8 +489,10 @@ def with_version(start: BotSpec) -> BotSpec:
 
 
 def _without_keys(start: BotSpec) -> Iterator[tuple[str, str]]:
-    """Its environment; of a variable that its command names as that of a key (`--key-env NAME`) the name alone: a key
-    does not decide how a bot plays, and a version is shown."""
+    """Return its environment, without the value of a key that its command names (`--key-env NAME`).
+
+    A key does not decide how a bot plays, and a version is shown.
+    """
     keys = {word.partition("=")[2] or after for word, after in pairwise((*start.argv, "")) if _NAMES_KEY.match(word)}
     for name, value in start.environment:
         if name not in (_PATIENCE, _OPTIONAL):  # `knowing` adds these, which are no part of the bot
@@ -517,7 +521,7 @@ class Snapshot:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
     def files_of(self, start: BotSpec) -> list[str]:
-        """The program, the files that its words name, the files of a module that Python runs. Raises LaunchError.
+        """Return the program, files that its words name, and those of a module that Python runs. Raises LaunchError.
 
         A word names a file if it is an absolute path, or ends in `=` and one: a version does not depend on the current
         folder. What is built from a source is left out: its digest says what it is.
@@ -543,7 +547,6 @@ class Snapshot:
         return self._programs[name]
 
     def _hash(self, file: str) -> str:
-        """ "" of what is no file."""
         if file not in self._hashes:
             self._hashes[file] = _hash(file)
         return self._hashes[file]
@@ -555,7 +558,7 @@ class Snapshot:
 
 
 def _module(name: str) -> list[str]:
-    """The source files of a package or module that Python would run, found without importing it."""
+    """Find the source files of a package or module that Python would run, without importing it."""
     top, _, rest = name.partition(".")
     found = PathFinder.find_spec(top) if top.isidentifier() else None
     if found is None or not found.origin:
@@ -567,7 +570,7 @@ def _module(name: str) -> list[str]:
 
 
 def _hash(file: str) -> str:
-    """The hash of a regular file, "" for anything else and for a very large one."""
+    """Hash a regular file; return "" for anything else and for a very large file."""
     try:
         status = Path(file).stat()
     except (OSError, ValueError):
@@ -592,6 +595,6 @@ def executable_hash(program: str) -> str:
 
 @cache
 def _content(path: str, modified: int, size: int, inode: int) -> str:
-    """SHA-256 of a file; the numbers tell its states apart. Raises OSError."""
+    """Return the SHA-256 of a file; the numbers tell its states apart. Raises OSError."""
     with open_input(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

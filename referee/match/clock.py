@@ -50,7 +50,7 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> "TimeControl":
-        """`10+0.1`, `10`, `40/600`, `600+25/300`, `600+5x30`, `5x30`, `1/move`, `none`.
+        """Read `10+0.1`, `10`, `40/600`, `600+25/300`, `600+5x30`, `5x30`, `1/move` or `none`.
 
         SettingError says what is accepted.
         """
@@ -74,7 +74,7 @@ class TimeControl:
         return control
 
     def __str__(self) -> str:
-        """The shortest text that parse reads back."""
+        """Return the shortest text that parse reads back."""
         head = f"{seconds(self.main)}+" if self.main else ""
         match self.kind:
             case ControlKind.FISCHER:
@@ -89,7 +89,7 @@ class TimeControl:
                 return "none"
 
     def clock(self, most: int = NO_LIMIT) -> "Clock":
-        """A fresh clock; `most`: the ms that a move may take where the control is `none`."""
+        """Return a fresh clock; `most`: the ms that a move may take if the control is `none`."""
         return _CLOCKS[self.kind](replace(self, period=most) if self.kind is ControlKind.NONE else self)
 
     def _playable(self) -> bool:
@@ -146,16 +146,16 @@ class Clock(ABC):
         """
 
     def time_left(self) -> tuple[int, int]:
-        """GTP's `time_left`: (ms, stones); stones is 0 in main time, else moves or periods left."""
+        """Return GTP's `time_left`: (ms, stones); stones is 0 in main time, else moves or periods left."""
         return self.left, 0
 
     def extras(self) -> str:
-        """The part of `ggp-clock` that is not the two clocks, with a blank before it, or ""."""
+        """Return the part of `ggp-clock` after the two clocks, with a blank before it, or ""."""
         return ""
 
 
 class FischerClock(Clock):
-    """Main time that each move prolongs by the increment."""
+    """A main time that each move prolongs by the increment."""
 
     def spend(self, used: int) -> int:
         left = self.left - used
@@ -170,7 +170,7 @@ class FischerClock(Clock):
 
 
 class PeriodClock(Clock):
-    """Main time, if any, then so many moves in each period: GTP's Canadian byo-yomi.
+    """A main time, if any, then so many moves in each period: GTP's Canadian byo-yomi.
 
     The move in which main time ends is the first of the first period, which gives what main time lacks for it.
     """
@@ -196,7 +196,7 @@ class PeriodClock(Clock):
         return (self.main, 0) if self.main else (self._period, self.moves)
 
     def extras(self) -> str:
-        """In main time the period is reported as an increment: each move has a whole one."""
+        """Return the period; in main time as an increment, because each move has a whole one."""
         share = max(1, self.control.period // self.control.moves)
         return f" period={share} periods=1" if self.main else f" moves={self.moves}"
 
@@ -205,7 +205,7 @@ class PeriodClock(Clock):
 
 
 class ByoyomiClock(Clock):
-    """Main time, then periods: one that a move outlasts is lost, one that it does not starts again."""
+    """A main time, then periods: one that a move outlasts is lost, otherwise it starts again."""
 
     def __init__(self, control: TimeControl) -> None:
         super().__init__(control)
@@ -249,7 +249,7 @@ class MoveClock(Clock):
 
 
 def ggp_clock(black: Clock, white: Clock, mover: Clock) -> str:
-    """The `ggp-clock` line for the player whose clock is `mover`, or "" when there is no limit.
+    """Return the `ggp-clock` line for the player whose clock is `mover`, or "" without a limit.
 
     `black` and `white` are main time (Fischer) or what is left of the period; `moves` and `periods` are the mover's.
     """
@@ -259,7 +259,7 @@ def ggp_clock(black: Clock, white: Clock, mover: Clock) -> str:
 
 
 def seconds(ms: int) -> str:
-    """The shortest decimal number of seconds."""
+    """Format ms as the shortest decimal number of seconds."""
     return f"{ms // 1000}.{ms % 1000:03d}".rstrip("0").rstrip(".") if ms % 1000 else str(ms // 1000)
 
 
@@ -293,7 +293,7 @@ SYSTEMS = {
 
 @dataclass(frozen=True, slots=True)
 class ClockCommand:
-    """How a bot learns the time control: a time system with its times in ms. `command` is "" for a bot that lists none.
+    """A time system with its times in ms, as a bot learns it. `command` is "" for a bot that lists none.
 
     `period` is Fischer's increment, too; `count` is stones in Canadian byo-yomi, periods in Japanese.
     """
@@ -306,7 +306,7 @@ class ClockCommand:
 
     @property
     def settings(self) -> str:
-        """The command of a new game, or "". KataGo's takes fractions of seconds, the others whole seconds."""
+        """Return the command of a new game, or "". KataGo's takes fractions of seconds, the others whole seconds."""
         if not self.command:
             return ""
         if self.command == KATA:
@@ -323,7 +323,7 @@ class ClockCommand:
         return " ".join([self.command, self.system, *shorter.get(self.system, counted)])
 
     def time_left(self, colour: str, clock: Clock) -> str:
-        """GTP's `time_left COLOUR SECONDS STONES` for a clock of the control, or "" when there is no limit.
+        """Return GTP's `time_left COLOUR SECONDS STONES` for a clock of the control, or "" without a limit.
 
         STONES are 0 in main time. In Japanese byo-yomi they are the periods left, as KGS has it.
         """
@@ -342,7 +342,7 @@ class ClockCommand:
 
 
 def tell(control: TimeControl, listed: Collection[str], kata: Collection[str] = SYSTEMS[KATA]) -> ClockCommand:
-    """The best way to tell a bot that lists these commands; `kata`: the systems of its kata-time_settings."""
+    """Choose the best way to tell a bot that lists these commands; `kata`: the systems of its kata-time_settings."""
     known = {command: kata if command == KATA else systems for command, systems in SYSTEMS.items() if command in listed}
     for told in _ways(control):
         for command, systems in known.items():
@@ -352,12 +352,12 @@ def tell(control: TimeControl, listed: Collection[str], kata: Collection[str] = 
 
 
 def read_systems(answer: str) -> frozenset[str]:
-    """The answer to LIST. KataGo's own documents say byo-yomi, and the program byoyomi."""
+    """Read the answer to LIST. KataGo's own documents say byo-yomi, and the program byoyomi."""
     return frozenset(answer.lower().replace("-", "").split())
 
 
 def _ways(control: TimeControl) -> list[ClockCommand]:
-    """From the most exact one to one that plain GTP knows, without a command."""
+    """Return ways to tell a control, the most exact first; plain GTP knows the last."""
     main, period = control.main, control.period
     match control.kind:
         case ControlKind.NONE:
@@ -377,7 +377,7 @@ def _ways(control: TimeControl) -> list[ClockCommand]:
 
 
 def _without_increments(control: TimeControl) -> list[ClockCommand]:
-    """Fischer's time for bots that know no increments: each move has the increment at least, as in byo-yomi.
+    """Tell Fischer's time to bots that know no increments as byo-yomi: each move has at least the increment.
 
     That much is kept back of main time for the move at hand, so main time and the period are never more than there is.
     """

@@ -38,7 +38,7 @@ _USAGE = re.compile(r"^\s*usage:", re.MULTILINE | re.IGNORECASE)
 
 
 class Silence(NamedTuple):
-    """What is known of a program that has given no valid answer: the question, the bytes since, stderr, its command."""
+    """A program that has given no valid answer: the question, the bytes since then, stderr, its command."""
 
     asked: str
     said: bytes
@@ -47,12 +47,12 @@ class Silence(NamedTuple):
 
     @property
     def came(self) -> str:
-        """What it printed, as one line between quotes with escapes; "" if it printed nothing."""
+        """Return what it printed, as one quoted line with escapes; "" if it printed nothing."""
         return _quoted(self.said)
 
     @property
     def cause(self) -> str:
-        """What that looks like and what to change; "" if it looks like nothing known."""
+        """Say what its output looks like and what to change; "" if it looks like nothing known."""
         text = self.said.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
         for look in (_of_another_protocol, _of_a_prompt, _of_a_failure):
             if found := look(text, self.stderr, self.command):
@@ -61,7 +61,7 @@ class Silence(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The cause, and for a bot whose answers have another form the command that checks each of them."""
+        """Return the cause, and if its answers have another form the command that checks them."""
         cause = self.cause
         return f"{cause}; `ggp check -- {self.command or 'COMMAND'}` shows each step" if FORM in cause else cause
 
@@ -138,7 +138,6 @@ def last_words(stderr: str) -> str:
 
 
 def _words(asked: str) -> list[str]:
-    """The words of a command without its id."""
     words = asked.split()
     return words[1:] if words[:1] and words[0].isdigit() else words
 
@@ -172,7 +171,7 @@ def _of_a_failure(text: str, stderr: str, command: str) -> str:
 
 
 def _of_the_form(said: bytes) -> str:
-    """A bot of the beginner's: what its answers lack."""
+    """Say what the answers of a beginner's bot lack."""
     text = said.translate(None, b"\r\0")
     if not said:
         return ""

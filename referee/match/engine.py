@@ -93,26 +93,26 @@ class Engine:
         return (await self._ask("ggp-games", self._command)).text.split()
 
     async def options(self, game: str) -> dict[str, str]:
-        """Every option of the game with its default."""
+        """Return every option of the game with its default."""
         rows = [line.split() for line in (await self.option_lines(game)).splitlines()]
         return {row[0]: row[2] for row in rows if len(row) > 2}
 
     async def option_lines(self, game: str) -> str:
-        """Lines of `name type default domain`. Raises GameRefused."""
+        """Return lines of `name type default domain`. Raises GameRefused."""
         reply = await self._ask(f"ggp-options {game}", self._command)
         if not reply.ok:
             raise GameRefused(reply.text)
         return reply.text
 
     async def new_game(self, line: str) -> Status:
-        """`ggp-new GAME name=value …`. Raises GameRefused with the engine's reason."""
+        """Send `ggp-new GAME name=value …`. Raises GameRefused with the engine's reason."""
         reply = await self._ask(line, self._budgets.new)
         if not reply.ok:
             raise GameRefused(reply.text)
         return parse_status(reply.text)
 
     async def play(self, colour: str, move: str) -> tuple[str, Status]:
-        """The one question a ply: is it legal, what is its canonical form, who is next, is it over?
+        """Ask the one question of a ply: is it legal, what is its canonical form, who is next, is it over?
 
         Returns the canonical move and the new status. Raises BotFault (illegal_move, with the engine's reason).
         """
@@ -136,8 +136,11 @@ class Engine:
         return (await self._ask("ggp-legal_moves", self._command)).text.split()
 
     async def why_illegal(self, move: str, colour: str = "") -> str:
-        """Why a word is no legal move here, "" if it is one. An engine without ggp-legal gives a reason only for a
-        `colour`: it must then refuse to play what it does not list. Raises EngineFailed if it does not."""
+        """Return why a word is not a legal move here, or "" if it is.
+
+        An engine without ggp-legal gives a reason only for a `colour`: it must then refuse to play what it does not
+        list. Raises EngineFailed if it plays it.
+        """
         if not move.isprintable() or "#" in move or len(move.split()) != 1 or len(move) > _MAX_MOVE:
             return f"a move is one word, and {move[:40]!r} is none"
         if "ggp-legal" in self._commands:
@@ -156,45 +159,45 @@ class Engine:
         return reason or "it is not among the legal moves"
 
     async def lists_legal(self, move: str) -> bool:
-        """Whether a word is among the legal moves, in any case of letters."""
+        """Return True if a word is among the legal moves, in any case of letters."""
         listed = {legal.lower() for legal in await self.legal_moves()}
         return move.lower() in listed or (move.lower().startswith("dead:") and "dead:" in listed)
 
     async def history(self) -> list[str]:
-        """`seat colour move` of every ply."""
+        """Return `seat colour move` of every ply."""
         return (await self._ask("ggp-history", self._command)).text.splitlines()
 
     def lists(self, command: str) -> bool:
         return command in self._commands
 
     async def answer(self, line: str) -> str:
-        """What it says to a command of its own. Raises GameRefused with its reason."""
+        """Return its answer to a command of its own. Raises GameRefused with its reason."""
         reply = await self._ask(line, self._command)
         if not reply.ok:
             raise GameRefused(reply.text)
         return reply.text
 
     async def undo(self) -> Status:
-        """The last ply is taken back. Raises EngineFailed if it is not."""
+        """Take back the last ply. Raises EngineFailed if it cannot."""
         reply = await self._ask("ggp-undo", self._command)
         if not reply.ok:
             raise EngineFailed(f"the engine answers `ggp-undo` with `? {reply.text[:200]}`")
         return parse_status(reply.text)
 
     async def hash(self) -> str:
-        """The position's hash, "" if the engine has none."""
+        """Return the position's hash, "" if the engine has none."""
         reply = await self._ask("ggp-hash", self._command) if self.lists("ggp-hash") else None
         return reply.text if reply and reply.ok else ""
 
     async def final(self) -> tuple[str, str]:
-        """The position's hash and the score in JSON, "" for what the engine does not give."""
+        """Return the position's hash and the score in JSON, "" for what the engine does not give."""
         lines = tuple(command for command in ("ggp-hash", "ggp-score") if command not in self.lacks)
         replies = await self._ask_all(lines, self._command)
         texts = {line: reply.text for line, reply in zip(lines, replies, strict=True) if reply.ok}
         return texts.get("ggp-hash", ""), texts.get("ggp-score", "")
 
     async def scene(self) -> str:
-        """The drawing of the position in JSON, or ""."""
+        """Return the drawing of the position in JSON, or ""."""
         reply = None if "ggp-scene" in self.lacks else await self._ask("ggp-scene", self._command)
         return reply.text if reply and reply.ok else ""
 
@@ -212,7 +215,7 @@ class Engine:
         return (await self._ask_all((line,), budget))[0]
 
     async def _ask_all(self, lines: tuple[str, ...], budget: float) -> list[Reply]:
-        """All lines in one write -> their replies."""
+        """Send all lines in one write and return their replies."""
         try:
             return await self._channel.ask_all(lines, self._channel.now() + budget)
         except PEER_FAULTS as error:
@@ -232,7 +235,7 @@ def is_move_word(word: str) -> bool:
 
 
 def score_result(score: str) -> str:
-    """The result of `ggp-score` as it stands: `B+3.5`, `W+1`, `0`; "" if there is none. Raises EngineFailed."""
+    """Read the result of the position from `ggp-score`: `B+3.5`, `W+1`, `0`, or "". Raises EngineFailed."""
     try:
         said = json.loads(score or "{}")
         totals = [said.get(colour, {}).get("total") for colour in ("black", "white")]
@@ -247,7 +250,7 @@ def score_result(score: str) -> str:
 
 @lru_cache(maxsize=4096)  # the same few lines in every game
 def parse_status(text: str) -> Status:
-    """A status line, keys in any order, "unknown keys are ignored". Raises EngineFailed if one is missing."""
+    """Read a status line: keys in any order, unknown keys ignored. Raises EngineFailed if one is missing."""
     try:
         keys = dict([word.split("=", 1) for word in text.split()])
         phase, ply = keys["phase"], int(keys["ply"])

@@ -68,26 +68,26 @@ class HumanLeft(Exception):
 
 
 class HumanTerminal(Protocol):
-    """Shows text and reads lines."""
+    """A terminal that shows text and reads lines."""
 
     def show(self, text: str) -> None: ...
 
     def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
-        """A line without blanks at its ends. `words` may be completed, `status` is shown below while it is typed.
+        """Read a line and strip it. `words` may be completed, `status` is shown below while it is typed.
 
         `deadline` is of time.monotonic, None: no limit. Raises TimeUp, HumanLeft, KeyboardInterrupt.
         """
 
 
 def open_terminal(out: TextIO) -> HumanTerminal:
-    """With completion where both input and output are terminals."""
+    """Open a terminal, with completion if both input and output are terminals."""
     if on_terminal(sys.stdin) and can_redraw(out):
         return PromptTerminal(out)
     return PlainTerminal(out)
 
 
 class PlainTerminal:
-    """Lines of standard input, one after another; each is shown again behind the prompt unless a terminal does that."""
+    """The lines of standard input; each is shown again after the prompt unless a terminal does that."""
 
     def __init__(self, out: TextIO, stdin: int = 0) -> None:
         self._out = out
@@ -172,8 +172,9 @@ class PromptTerminal:
 
 @contextmanager
 def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
-    """Signals that come in here end the line editor, and only then reach their handlers: what these raise would be
-    swallowed by the editor's loop. Call what is yielded once the editor has begun.
+    """Have signals end the line editor before they reach their handlers.
+
+    What the handlers raise would be swallowed by the editor's loop. Call what is yielded once the editor has begun.
     """
     taken: list[int] = []
     ends: list[Callable[[], None]] = []
@@ -197,7 +198,7 @@ def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
 
 
 def _ender() -> Callable[[], None]:
-    """A function that ends the current line editor from any thread; it does nothing afterwards."""
+    """Return a function that ends the current line editor from any thread; afterwards it does nothing."""
     import asyncio
 
     from prompt_toolkit.application import get_app
@@ -232,7 +233,7 @@ def _end_at(deadline: float) -> None:
 
 
 def _loop_runs() -> bool:
-    """Whether an asyncio loop runs in this thread, so that an editor with its own loop needs another thread."""
+    """Return True if an asyncio loop runs in this thread: then an editor needs a thread for its own loop."""
     import asyncio
 
     try:
@@ -272,7 +273,12 @@ class HumanPlayer(Player):
     def __init__(
         self, start: BotSpec, engine: Callable[[], Engine], terminal: HumanTerminal, shows_end: bool = True
     ) -> None:
-        """`engine` returns the current engine, which may be a new one. `shows_end`: print the end of the match."""
+        """Create the player.
+
+        Args:
+            engine: Returns the current engine, which may be a new one.
+            shows_end: Print the end of the match.
+        """
         party = Party(name=start.name, program=HUMAN, command=HUMAN)
         self._adviser = Adviser()
         super().__init__(_NoProcess(self._adviser), party, frozenset(), Timeouts())
@@ -288,25 +294,25 @@ class HumanPlayer(Player):
         self._seat, self._other, self._opening, self._known = seat, other, opening, known
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
-        """Always succeeds: a human plays every game."""
+        """Begin a game. A human plays every game."""
         self._news.clear()
         self._hints.clear()
         self._setting = setting
 
     def tell(self, colour: str, move: str) -> None:
-        """Shown at the next turn, unless it was shown in the match that this one continues."""
+        """Keep a move until the next turn, unless it was shown in the match that this one continues."""
         if self._known:
             self._known -= 1
         else:
             self._news.append((colour, move))
 
     def new_warnings(self) -> list[str]:
-        """Which bots were asked for hints."""
+        """Say which bots were asked for hints."""
         hints, self._hints = self._hints, []
         return hints
 
     async def agree_to_undo(self, plies: Sequence[tuple[str, str]]) -> str:
-        """The human is asked; the clock of the other side runs."""
+        """Ask the human, while the clock of the other side runs."""
         asked = f"{self._other.name} asks {self.name} to take back {', '.join(move for _, move in plies)}"
         try:
             said = self._terminal.read(
@@ -317,18 +323,18 @@ class HumanPlayer(Player):
         return "" if said.lower() in ("y", "yes") else f"{self.name} does not agree"
 
     def check_alive(self) -> None:
-        """Always true."""
+        """Do nothing: a human needs no process."""
 
     @property
     def agrees_by_genmove(self) -> bool:
         return True
 
     async def agree(self, colour: str) -> Reply:
-        """The dead stones that the human names; no clock runs."""
+        """Ask for the dead stones; no clock runs."""
         return Reply(True, await self._turn(colour, None, "", AGREE))
 
     async def genmove(self, colour: str, mine: Clock, other: Clock) -> tuple[Reply, int]:
-        """The move, and the ms it took. Without a clock there is no time limit."""
+        """Ask for the move; return it with the ms it took. Without a clock there is no time limit."""
         untimed, began = mine.control.kind is ControlKind.NONE, time.monotonic()
         deadline = None if untimed else began + mine.left / 1000
         theirs = "" if untimed else f"the other {_shown(other.left / 1000)}"
@@ -344,7 +350,7 @@ class HumanPlayer(Player):
         return True
 
     def diagnostics(self) -> Diagnostics:
-        """A human leaves none."""
+        """Return nothing: a human leaves no diagnostics."""
         return Diagnostics()
 
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
@@ -356,7 +362,7 @@ class HumanPlayer(Player):
     # -- a turn ----------------------------------------------------------------------------------------------
 
     async def _turn(self, colour: str, deadline: float | None, theirs: str, phase: str = "") -> str:
-        """A legal move or `resign`. Raises BotFault when the time is up."""
+        """Ask until a legal move or `resign` is typed. Raises BotFault when the time is up."""
         engine, terminal = self._engine(), self._terminal
         proposed = next((move for _, move in self._news[-1:] if move.startswith("dead:")), "")
         self._tell_news()
@@ -398,7 +404,7 @@ class HumanPlayer(Player):
         self._news.clear()
 
     async def _answer(self, words: list[str], engine: Engine, legal: list[str], colour: str, phase: str) -> None:
-        """A question between two moves; it changes nothing, unless PliesTakenBack is raised."""
+        """Answer a question between two moves. It changes nothing, unless PliesTakenBack is raised."""
         show = self._terminal.show
         match words:
             case ["board"]:
@@ -427,7 +433,7 @@ class HumanPlayer(Player):
                 show(help_text(legal))
 
     async def _hint(self, word: str, time: str, engine: Engine, colour: str, phase: str) -> None:
-        """What a bot would play here. The record says that it was asked."""
+        """Show what a bot would play here. The record says that it was asked."""
         plies = await self._plies(engine)
         try:
             command = engine.party.command
@@ -446,7 +452,7 @@ class HumanPlayer(Player):
         self._terminal.show(escape_unprintable(", ".join(words)))
 
     async def _undo(self, count: str, engine: Engine) -> None:
-        """Raises PliesTakenBack if the opponent agrees."""
+        """Ask the opponent to take back plies. Raises PliesTakenBack if it agrees."""
         plies, rows = await self._plies(engine), [line.split() for line in await engine.history()]
         if count:
             number = int(count) if count.isdecimal() and len(count) < 7 else 0
@@ -462,7 +468,7 @@ class HumanPlayer(Player):
             raise PliesTakenBack(number)
 
     async def _plies(self, engine: Engine) -> list[tuple[str, str]]:
-        """Colour and move of each ply."""
+        """Return colour and move of each ply."""
         return [(row[1], row[2]) for row in (line.split() for line in await engine.history()) if len(row) > 2]
 
     async def _show(self, engine: Engine) -> None:
@@ -480,14 +486,13 @@ class HumanPlayer(Player):
 
 
 def _phase(legal: list[str]) -> str:
-    """The phase whose moves these are."""
     if "keep-sides" in legal:
         return "choose"
     return "bid" if legal and all(move.startswith("bid:") for move in legal) else "play"
 
 
 def _words(typed: str) -> list[str]:
-    """The words, quoted ones whole; those of a quote that is not closed as they are."""
+    """Split into words, quoted ones whole; at blanks alone if a quote is not closed."""
     try:
         return shlex.split(typed)
     except ValueError:
@@ -495,7 +500,7 @@ def _words(typed: str) -> list[str]:
 
 
 def _meant(typed: str, phase: str) -> str:
-    """`7` is `bid:7` where bids are made, `swap` is swap-sides, `A1 B2` or `A1,B2` a list of dead stones."""
+    """Expand `7` to `bid:7` in a bid, `swap` to swap-sides, `A1 B2` or `A1,B2` to a list of dead stones."""
     word = typed.lower()
     if short := _SHORT.get(phase, {}).get(word):
         return short
@@ -512,7 +517,7 @@ def _meant(typed: str, phase: str) -> str:
 
 
 def _shown(seconds: float) -> str:
-    """`1:02:03`, `9:59`, `9.8 s`."""
+    """Format seconds as `1:02:03`, `9:59` or `9.8 s`."""
     seconds = max(0.0, seconds)
     if seconds < 60:
         return f"{seconds:.1f} s"
@@ -536,7 +541,7 @@ class _NoProcess(Peer):
 
 
 class _Stop(BaseException):
-    """Raised by a signal that ends the match."""
+    """A signal that ends the match."""
 
 
 def play_by_hand(
@@ -608,7 +613,7 @@ def play_at_terminal(run: SeriesRun, recorder: RecordFile, out: TextIO) -> Serie
 
 
 def announce(event: Event) -> str:
-    """The start and the end of a match as a line, "" for a ply: what happens in between its players know."""
+    """Return the start or the end of a match as a line, "" for a ply: its players know the plies."""
     if isinstance(event, MatchStarted):
         options = "".join(f" {name}={value}" for name, value in event.options.items())
         first, second = (bot.name for bot in event.bots)

@@ -23,32 +23,32 @@ class IdleWatch:
 
     @property
     def used(self) -> int:
-        """ns that its opponents' turns cost so far and that none was credited for."""
+        """Return the ns that its opponents' turns cost so far and that were credited to nobody."""
         return self._idle
 
     def begin_game(self) -> None:
         self._idle = 0
 
     def wake(self) -> None:
-        """It may run again: it is to be asked something, or told to end."""
+        """Let it run again, because it is to be asked something or told to end."""
         if self._stopped:
             self._stopped = False
             self._groups.freeze(False)
 
     def rest(self) -> None:
-        """Its turn is over."""
+        """End its turn."""
         if self.stops and not self._stopped:
             self._stopped = True
             self._groups.freeze(True)
 
     def begin_turn(self) -> None:
-        """The opponent is asked now. A new game was told to this bot, or a move taken back, while it ran."""
+        """Begin the opponent's turn. A new game was told to this bot, or a move taken back, while it ran."""
         self.rest()
         if not self._stopped:
             self._before = self._groups.usage()
 
     def end_turn(self) -> int:
-        """The opponent has answered: the ns to credit to it. If there are any, this bot stops from now on."""
+        """End the opponent's turn. Return the ns to credit to it; if there are any, this bot stops from now on."""
         if self._stopped:
             return 0
         self._idle += self._groups.usage() - self._before
@@ -60,7 +60,7 @@ class IdleWatch:
 
 
 def watch_of(groups: BotGroups | None, sandbox: Sandbox, can_watch: bool) -> IdleWatch | None:
-    """The watch of a process; None for one that may think in its opponent's turn, or that cannot be watched here."""
+    """Return the watch of a process; None if it may think in its opponent's turn, or cannot be watched here."""
     if groups is None or not can_watch or sandbox.level == NONE or "ponder" in sandbox.allow:
         return None
     return IdleWatch(groups, stops=sandbox.level == STRICT)

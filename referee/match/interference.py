@@ -27,7 +27,7 @@ class Interference(NamedTuple):
 
 @dataclass(slots=True)
 class Losses:
-    """What one bot lost in its games against one opponent."""
+    """The losses of one bot in its games against one opponent."""
 
     games: int = 0
     robbed: int = 0  # games
@@ -56,7 +56,7 @@ class Losses:
 
 
 class InterferenceTable:
-    """Losses of every bot against every opponent, and what follows from them."""
+    """The losses of every bot against every opponent, and what follows from them."""
 
     def __init__(self) -> None:
         self._losses: dict[tuple[str, str], Losses] = {}
@@ -89,7 +89,7 @@ class InterferenceTable:
         return [fault for fault in found if fault is not None]
 
     def _stolen(self, bot: str, opponent: str) -> Interference | None:
-        """What `opponent` took from `bot`, if it happens repeatedly and with this opponent only."""
+        """Return what `opponent` took from `bot`, if it happens repeatedly and with this opponent only."""
         here = self._losses[bot, opponent]
         if here.robbed < REPEATED or 2 * here.robbed < here.games:
             return None

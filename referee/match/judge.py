@@ -27,7 +27,7 @@ class MatchJudge:
         self._from = min(rule.after for rule in rules)
 
     async def see(self, ply: int, seat: int, colour: str, moves: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
-        """As Adjudicator.see, of the position after these moves, in which `seat` with `colour` is to move.
+        """Do as Adjudicator.see for the position after these moves, in which `seat` with `colour` is to move.
 
         Raises BotFault, CannotStart.
         """
@@ -69,7 +69,7 @@ async def check_report(spec: BotSpec, setting: Setting, rules: tuple[Adjudicatio
 async def _evaluate(
     player: Player, setting: Setting, moves: Sequence[tuple[str, str]], colour: str, clock: Clock
 ) -> str:
-    """What it says of its move in the position after these moves. Raises BotFault, CannotStart.
+    """Return what the bot says of its move after these moves. Raises BotFault, CannotStart.
 
     A new game each time: few bots take back a move.
     """

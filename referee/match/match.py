@@ -215,7 +215,7 @@ class _MatchState:
                 player.tell(ply.colour, ply.move)
 
     async def play(self) -> Outcome:  # noqa: C901 - a match from top to bottom
-        """Until the game is over: ask the side to move, ask the engine once, tell the other side."""
+        """Ask the side to move, ask the engine once, and tell the other side, until the game is over."""
         emit, key, max_plies, plies = self.emit, self.match.key, self.match.max_plies, self.plies
         clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]
         status, move = self.status, plies[-1].move if plies else ""

@@ -40,13 +40,17 @@ class Suspended(Exception):
 
 
 class MatchRunner:
-    """Plays matches of any SeriesConfig, by number. A process that fails is restarted before the next match.
+    """A player of matches of any SeriesConfig, by number. It restarts a process that fails before the next match.
 
-    `keep` gets the record and the result of every match as soon as it ends, void ones too. `live`: the side file that
-    each line of a record is written to at once. With more bots than `most` the least recently used one is ended; a
-    changed BotSpec gets another process. `seen` is called with each event. `host` makes the player for a human, given
-    the engine of the match. `spare`: cores for bots that ponder; without them they run where all do. `notify` is called
-    with lines for the screen about a bot that gives no valid answer for a while.
+    Args:
+        keep: Called with the record and the result of every match as soon as it ends, void ones too.
+        live: The side file that each line of a record is written to at once.
+        most: With more bots than these, the least recently used one is ended.
+        seen: Called with each event.
+        host: Makes the player for a human, given the engine of the match.
+        spare: Cores for bots that ponder; without them they run where all do.
+        waits: Called with the reason why a start waits for the host, and with "" when it no longer does.
+        notify: Called with lines for the screen about a bot that gives no valid answer for a while.
     """
 
     def __init__(
@@ -60,7 +64,6 @@ class MatchRunner:
         waits: Callable[[str], None] = lambda why: None,
         notify: Callable[[str], object] | None = None,
     ) -> None:
-        """`waits` is called with the reason why a start waits for the host, and with "" when it waits no longer."""
         self._waits, self._notify = waits, notify
         self._keep = keep
         self._live = live
@@ -115,7 +118,7 @@ class MatchRunner:
     async def _attempt(
         self, setup: SeriesConfig, number: int, attempt: int, before: Record | None, chosen: Opening | None
     ) -> tuple[GameResult, Record | None]:
-        """`before`: the plies that it begins with, of this attempt or, without an end, of the one that it continues.
+        """Play one attempt. `before`: plies of this attempt or, if it has no end, of the one that this continues.
 
         Returns the result, and the plies to go on from, after some were taken back.
         """
@@ -169,7 +172,7 @@ class MatchRunner:
     # -- engines and bots -----------------------------------------------------------------------------------
 
     async def _engine(self, setup: SeriesConfig) -> Engine:
-        """The engine, started if there is none or it has ended. Raises EngineFailed."""
+        """Return the engine, started if there is none or it has ended. Raises EngineFailed."""
         engine = self._engines.get(setup.engine)
         if engine is not None and engine.peer.exited():
             await self._end_engine(setup)
@@ -180,7 +183,7 @@ class MatchRunner:
         return engine
 
     async def _new_engine(self, setup: SeriesConfig) -> Engine:
-        """Another engine in the place of one that failed. Raises EngineFailed."""
+        """Replace an engine that failed by another. Raises EngineFailed."""
         await self._end_engine(setup)
         return await self._engine(setup)
 
@@ -214,7 +217,7 @@ class MatchRunner:
                 self._core[second] = self._spare[0]
 
     async def _sit(self, bot: BotSpec, setup: SeriesConfig) -> Player:
-        """The bot, started if it does not run, and moved to the end of the order of use. Raises CannotStart."""
+        """Return the bot, started if it does not run, as the most recently used. Raises CannotStart."""
         player = self._players.pop(bot, None)
         if player is not None and player.peer.exited():
             await player.peer.stop(kill=True)
@@ -223,7 +226,7 @@ class MatchRunner:
         return player
 
     async def _start(self, bot: BotSpec, setup: SeriesConfig) -> Player:
-        """A bot that failed to start is not tried again for a minute: each try of one that hangs takes long."""
+        """Start a bot. One that failed to start is not tried again for a minute: a bot that hangs takes long."""
         if is_human(bot):
             if self._host is None:
                 raise CannotStart(bot.name, "a human cannot sit here")

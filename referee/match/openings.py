@@ -37,7 +37,7 @@ class BookError(Problem, ValueError):
 
 @dataclass(frozen=True)
 class BookChoice:
-    """Which openings of a file are played: `start` is the first in its order, from 1; `plies` 0 is all of an opening.
+    """The openings of a file that are played: `start` is the first, from 1; with `plies` 0 all of an opening is played.
 
     `digest`: SHA-256 of the file, hex.
     """
@@ -62,7 +62,7 @@ class OpeningBook:
     """The openings of `data`, which is what the file holds or was made of it; `unit`: what a line of it is there."""
 
     def __init__(self, choice: BookChoice, data: bytes | mmap.mmap, unit: str = "line") -> None:
-        """Raises BookError."""
+        """Create it. Raises BookError."""
         self.choice, self._data, self._unit = choice, data, unit
         if choice.start > len(self):
             raise BookError(f"{choice.path} holds {len(self)} openings: start={choice.start} is none of them")
@@ -71,7 +71,7 @@ class OpeningBook:
         return len(self._starts)
 
     def opening(self, pair: int, seed: int) -> Opening:
-        """That of a pair, from 0. Behind the last one it begins again, in random order with another order."""
+        """Return the opening of a pair, from 0. After the last one the book begins again, a random one in another order."""
         size, choice = len(self), self.choice
         turn, place = divmod(pair + choice.start - 1, size)
         if choice.order == "random":
@@ -84,7 +84,7 @@ class OpeningBook:
 
     @cached_property
     def _starts(self) -> "array[int]":
-        """Where each opening begins. Raises BookError if there is none."""
+        """Find where each opening begins. Raises BookError if there is none."""
         found = array("Q", (opening.start() for opening in _OPENING.finditer(self._data)))
         if found and self._data[: len(BOM)] == BOM:  # some editors write it; it is not the first line's text
             found[:1] = array("Q", [len(BOM)] if _OPENING.match(self._data[len(BOM) : len(BOM) + _LONGEST]) else [])
@@ -94,7 +94,7 @@ class OpeningBook:
 
     @cached_property
     def _lines(self) -> list[int]:
-        """How many lines end before each block."""
+        """Count the lines that end before each block."""
         blocks = range(0, len(self._data), _BLOCK)
         return [0, *accumulate(self._data[at : at + _BLOCK].count(b"\n") for at in blocks)]
 
@@ -113,7 +113,7 @@ def _moves(data: bytes, where: str, plies: int) -> tuple[str, ...]:
 
 
 def read_choice(word: str) -> BookChoice:
-    """`FILE[,order=random|sequential][,start=N][,plies=N]`; the digest is that of the file. Raises BookError."""
+    """Read `FILE[,order=random|sequential][,start=N][,plies=N]`, and hash the file. Raises BookError."""
     path, *words = word.split(",")
     said = dict[str, str]()
     for text in words:
@@ -132,7 +132,7 @@ def _number(text: str) -> int:
 
 
 def file_data(path: str) -> mmap.mmap:
-    """The file as memory. Raises BookError."""
+    """Map a file into memory. Raises BookError."""
     try:
         with open_input(path) as file:
             if os.fstat(file.fileno()).st_size > _LARGEST_BOOK:
@@ -145,7 +145,9 @@ def file_data(path: str) -> mmap.mmap:
 
 
 def shuffled(place: int, size: int, seed: str) -> int:
-    """Where this place is in a random order of so many that depends on the seed alone, without making the list.
+    """Return where this place is in a random order of so many, without making the list.
+
+    The order depends on the seed alone.
 
     A Feistel network of four rounds on the next even number of bits, repeated until the place is one of them.
     """

@@ -21,7 +21,7 @@ class NumberRange(click.FloatRange):
 
 
 def sandbox_option(who: str, bare: str | None = None) -> Callable[[_Command], _Command]:
-    """`--sandbox LEVEL` of a command; `who` is confined. `bare`: the level of the option without a word."""
+    """Return the option `--sandbox LEVEL`; `who` is confined. `bare`: the level of the option without a word."""
     more: dict[str, Any] = {"is_flag": False, "flag_value": bare} if bare else {}
     more |= {"metavar": "LEVEL", "help": f"Sandbox for {who}: none, default or strict."}
     return click.option("--sandbox", type=click.Choice(LEVELS), default=NONE, show_default=True, **more)

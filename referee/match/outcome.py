@@ -12,12 +12,12 @@ WINDOW = 100  # games over which they are counted
 
 
 def void_reason(number: int, last: str) -> str:
-    """Why a bot is suspended that made `number` of its last games void."""
+    """Say why a bot is suspended that made `number` of its last games void."""
     return f"made {number} of its last {WINDOW} games void, last: {last}"
 
 
 class Termination(StrEnum):
-    """Why a match ended; the word stands in its record."""
+    """A reason for the end of a match; the word stands in its record."""
 
     RULES = "rules"
     RESIGNATION = "resignation"
@@ -38,7 +38,7 @@ BY_PLAY = {Termination.RULES, Termination.RESIGNATION, Termination.PLY_LIMIT, Te
 
 
 class FaultRow(NamedTuple):
-    """What a termination means for the player at fault."""
+    """The consequences of a termination for the player at fault."""
 
     letter: str  # of the result: R, T or F; "" for a termination without a loser
     restart: bool  # the process is restarted before the next game
@@ -95,7 +95,7 @@ def refused_advice(text: str) -> BotFault:
 
 
 def refused_to_go_on(reason: str) -> BotFault:
-    """A bot does not take the setting of a match that is under way."""
+    """Return the fault of a bot that does not take the setting of a match that is under way."""
     return BotFault(Termination.REFUSED, f"it refuses to go on with the match: {reason}")
 
 
@@ -112,7 +112,7 @@ def illegal_move(said_by_engine: str) -> BotFault:
 
 
 def illegal_move_at_failure(move: str, failure: EngineFailed) -> BotFault:
-    """Two engines failed at a move that is not listed as legal."""
+    """Return the fault of a move that is not listed as legal, and at which two engines failed."""
     return BotFault(Termination.ILLEGAL_MOVE, f"illegal move: {move[:80]}, at which the engine failed: {failure}")
 
 
@@ -121,7 +121,10 @@ def unreadable_move(text: str) -> BotFault:
 
 
 def late_move(overrun: int, because: str) -> BotFault:
-    """`overrun`: ms beyond the time and the margin; `because`: why it was late, after a semicolon, or ""."""
+    """Return the fault of a move that came `overrun` ms after its time and margin.
+
+    `because`: why it was late, after a semicolon, or "".
+    """
     return BotFault(Termination.TIME, f"the answer came {overrun} ms after its time was up{because}")
 
 
@@ -174,7 +177,7 @@ class Outcome:
 
 
 def forfeit(fault: BotFault, seat: int, black: int, void: bool = False) -> Outcome:
-    """The outcome when `seat` is at fault while `black` (a seat) holds the black stones."""
+    """Return the outcome when `seat` is at fault while `black` (a seat) holds the black stones."""
     culprit, detail = f"seat{seat}", str(fault)
     if fault.termination is Termination.RESIGNATION:
         culprit = ""  # resigning is no fault

@@ -38,13 +38,13 @@ _DIED = "a worker process died"
 
 
 class WorkersLost(CodedError):
-    """Worker processes ended and cannot be replaced; str() is one line that says why."""
+    """A loss of worker processes that cannot be replaced; str() is one line that says why."""
 
     code = "workers-lost"
 
 
 class WorkerPool(ABC):
-    """Workers that play batches: each plays one while another waits for it.
+    """A pool of workers that play batches: each plays one while another waits for it.
 
     `jobs`: matches at a time. `size`: how many matches a batch should hold, more where they take less than `short`
     seconds in all.
@@ -59,7 +59,7 @@ class WorkerPool(ABC):
 
     @property
     def running(self) -> int:
-        """Batches under way."""
+        """Count the batches under way."""
         return len(self._running)
 
     def submit(self, chunk: list[Batch]) -> None:
@@ -72,7 +72,10 @@ class WorkerPool(ABC):
         self._running.add(future)
 
     def gather(self, seconds: float) -> list[BatchResult]:
-        """The results so far; waits at most `seconds` for the first. Raises WorkersLost, and OSError of a full disk."""
+        """Return the results so far, after waiting at most `seconds` for the first.
+
+        Raises WorkersLost, and OSError of a full disk.
+        """
         done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         failed = [future for future in done if _error(future)]
         self._running |= set(failed)  # until all that was finished before is taken
@@ -86,7 +89,7 @@ class WorkerPool(ABC):
         return results
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
-        """What the batches under way have played. Call `stop` before: then batches that wait come back empty."""
+        """Return what the batches under way have played. Call `stop` before: then batches that wait come back empty."""
         left, self._running = self._running, set()
         done, late = wait(left, timeout=seconds)
         for future in late:
@@ -99,7 +102,7 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def loss(self, error: BaseException) -> WorkersLost | None:
-        """The loss of workers that an error of a batch means, None if it means none."""
+        """Return the loss of workers that an error of a batch means, if any."""
 
     @abstractmethod
     def drop(self, keys: list[str]) -> bool:
@@ -107,7 +110,7 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def playing(self) -> dict[int, float] | None:
-        """The marks (see WorkerRegistry) of the matches that are being played, and since when; None: unknown."""
+        """Return the marks (see WorkerRegistry) of the matches that are played, and since when; None: unknown."""
 
     def trouble(self) -> str:
         """Return why workers wait for their host, which cannot start processes now; "" if none waits, or unknown."""
@@ -137,7 +140,7 @@ class WorkerDied(CodedError):
 
 
 class LocalPool(WorkerPool):
-    """Worker processes on this machine, one a core.
+    """The worker processes of this machine, one a core.
 
     Each worker has a socket of its own, and no thread or lock stands between it and this process. So a worker that is
     killed at any instant, even in the middle of a message, can neither block the others nor this process.
@@ -295,7 +298,7 @@ class LocalPool(WorkerPool):
         return True
 
     def _break(self) -> None:
-        """A worker died: what all of them had is to be played again."""
+        """Fail what all workers had, after one died; it is to be played again."""
         self._broken = True
         for worker in self._workers:
             worker.fail()
@@ -343,12 +346,12 @@ class _Worker:
         return over
 
     def fail(self) -> None:
-        """Its batches come to nothing."""
+        """Fail its batches."""
         while self.batches:
             self.batches.popleft().set_exception(WorkerDied(_DIED))
 
     def _announced(self) -> int:
-        """The length of the message that comes next; more than there is while that is not known."""
+        """Return the length of the next message; more than there is while that is unknown."""
         known = len(self._unread) >= _LENGTH.size
         return int(_LENGTH.unpack_from(self._unread)[0]) if known else _LENGTH.size + len(self._unread)
 
@@ -376,7 +379,7 @@ def _error_message(error: Exception) -> bytes:
 
 
 def _nothing(chunk: list[Batch]) -> BatchResult:
-    """The result of a batch that no worker has begun."""
+    """Return the result of a batch that no worker has begun."""
     return BatchResult([work.setup.series for work in chunk], [], [], 0.0, 0.0, 0.0, 0, chunk[0].numbers[0])
 
 
@@ -415,7 +418,7 @@ def _work(theirs: socket.socket, ours: bool, place: WorkerConfig, registry: Work
 
 
 def _receive(theirs: socket.socket, size: int) -> bytes:
-    """So many bytes, b"" where the socket ends before."""
+    """Read so many bytes; return b"" if the socket ends before."""
     data = bytearray()
     while len(data) < size:
         try:
@@ -430,7 +433,7 @@ def _receive(theirs: socket.socket, size: int) -> bytes:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """A Python that starts in here imports nothing from the current folder, as with `-P`.
+    """Have a Python that starts in here import nothing from the current folder, as with `-P`.
 
     multiprocessing takes no such option for its workers.
     """
@@ -446,7 +449,7 @@ def _safe_path() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """No SIGINT or SIGTERM in here; a process that is started in here does not get them before it unblocks them."""
+    """Block SIGINT and SIGTERM in here, and in a process that is started in here until it unblocks them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield

@@ -41,7 +41,7 @@ LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """Limits of every process of a series. `memory`: MiB of address space, 0 for no limit.
+    """The limits of every process of a series. `memory`: MiB of address space, 0 for no limit.
 
     `sandbox`: of bots that have none of their own; engines are ours, or foreign ones with a sandbox of their own.
     `verbose`: what is shown on our stderr as it happens: PLIES, ALL, "" for nothing, or else the name of the one
@@ -56,11 +56,11 @@ class ProcessLimits:
 
     @property
     def shows_plies(self) -> bool:
-        """Whether each ply is shown as it is played."""
+        """Return True if each ply is shown as it is played."""
         return self.verbose in (PLIES, ALL)
 
     def shows(self, name: str) -> bool:
-        """Whether the dialogue and the stderr of the process of this name are shown."""
+        """Return True if the dialogue and the stderr of the process of this name are shown."""
         return self.verbose == ALL or (self.verbose == name != PLIES)
 
 
@@ -76,23 +76,23 @@ class Peer(Protocol):
     turn_watch: TurnWatch | None = None  # of a bot in a sandbox that runs on the referee's core alone
 
     def exited(self, wait: float = 0) -> str:
-        """How it ended, in words; "" while it runs or if that is unknown. Waits at most `seconds`."""
+        """Wait at most `wait` seconds for its end. Return how it ended, "" while it runs or if that is unknown."""
         return ""
 
     def stderr_tail(self) -> str:
-        """The last 64 KiB that it wrote to stderr since `end_game`, as text."""
+        """Return the last 64 KiB that it wrote to stderr since `end_game`, as text."""
         return ""
 
     def begin_game(self, key: str) -> None:
-        """The match of this key begins; kept stderr gets a heading for it."""
+        """Begin the match of this key; kept stderr gets a heading for it."""
         return
 
     def end_game(self) -> None:
-        """What it writes to stderr from here on belongs to its next game."""
+        """End the match: what it writes to stderr from here on belongs to its next game."""
         return
 
     def stderr_news(self) -> str:
-        """What it wrote to stderr since the last call, at most the tail."""
+        """Return what it wrote to stderr since the last call, at most the tail."""
         return ""
 
     async def stop(self, kill: bool = False) -> None:
@@ -100,29 +100,29 @@ class Peer(Protocol):
         self.channel.close()
 
     def waited(self) -> float:
-        """Seconds by which we ourselves were late for its answers so far; only differences mean something."""
+        """Return the seconds by which we were late for its answers so far; only differences mean something."""
         return run_delay()
 
     slow_input: tuple[int, float] = 0, 0.0  # writes of this game that it made slow, and the seconds charged for them
 
     def reader_cost(self) -> float:
-        """Seconds that our writes took since the last call because of what the peer does with its input; 0 usually."""
+        """Return the seconds that our writes took since the last call because of how the peer reads; usually 0."""
         return 0.0
 
     def credit(self) -> float:
-        """Seconds of its last answer's time that are not its own, and not charged."""
+        """Return the seconds of its last answer's time that are not its own, and not charged."""
         return 0.0
 
     def credit_because(self) -> str:
-        """What that credit is for, in words; "" where there is none."""
+        """Say what that credit is for, or return ""."""
         return ""
 
     def lost(self) -> str:
-        """Why and since when it is unreachable, in words; "" if it is reachable or has ended."""
+        """Say why and since when it is unreachable; return "" if it is reachable or has ended."""
         return ""
 
     def late_because(self, overrun: int) -> str:
-        """Why its last answer came `overrun` ms too late, in words; "" where only the peer can be at fault."""
+        """Say why its last answer came `overrun` ms too late; return "" if only the peer can be at fault."""
         return ""
 
 
@@ -153,10 +153,20 @@ class Process(Peer):
         recording: Recording | None = None,
         sandbox: Sandbox = NO_SANDBOX,
     ) -> None:
-        """`memory`: MiB of address space, 0 for no limit; `environment` is added to ours; `spread`: it may run on
-        every core, not only on ours; `nice`: relative to ours; `core`: it runs on this one; `sink` receives the whole
-        dialogue; `folder` is where it runs, None for here; `stderr` is given what it writes there; `recording` is
-        closed with it; `sandbox` confines it."""
+        """Start the program.
+
+        Args:
+            memory: MiB of address space, 0 for no limit.
+            environment: Added to ours.
+            spread: It may run on every core, not only on ours.
+            nice: Relative to ours.
+            core: It runs on this one.
+            sink: Receives the whole dialogue.
+            folder: Where it runs, None for here.
+            stderr: Receives what it writes there.
+            recording: Closed with it.
+            sandbox: Confines it.
+        """
         if sandbox.level != NONE:
             argv = beside(folder or Path.cwd(), argv)
             sandbox = replace(sandbox, files=(*sandbox.files, *readable_files(argv, folder)))
@@ -230,13 +240,13 @@ class Process(Peer):
         return news
 
     def _stderr_since(self, size: int) -> str:
-        """What came after so many bytes, at most the tail."""
+        """Return what came after so many bytes, at most the tail."""
         tail = self._pipe.drain_stderr()
         came = self._pipe.stderr_size - size
         return tail[max(0, len(tail) - came) :].decode("utf-8", "backslashreplace")
 
     async def stop(self, kill: bool = False) -> None:
-        """`quit`, its answer, grace, SIGTERM, grace, SIGKILL to the group; then its strays are killed.
+        """Send `quit`, then after a grace each SIGTERM and SIGKILL to the group; then kill its strays.
 
         Waits for the process, not for the end of its output, which a grandchild may keep open.
         """
@@ -360,14 +370,14 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
 
 
 def sandbox_of(spec: BotSpec, role: PeerRole, limits: ProcessLimits) -> Sandbox:
-    """Its own, or that of the bots of the series; no bot reads the logs of its opponent."""
+    """Return its own sandbox, or that of the bots of the series; no bot reads the logs of its opponent."""
     sandbox = spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
     logs = [str(Path(folder).absolute()) for folder in (limits.stderr_folder, limits.dialogue_folder) if folder]
     return replace(sandbox, private=(*sandbox.private, *logs)) if logs else sandbox
 
 
 def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:
-    """The dialogue goes to FOLDER/NAME.log, of another process of this name at the same time to NAME.2.log."""
+    """Record the dialogue in FOLDER/NAME.log; of another process of this name at the same time in NAME.2.log."""
     path = Path(limits.dialogue_folder) / f"{safe_name(spec.name)}.log"
     return Recording(path, spec.argv or [spec.url], lambda why: write_stderr(f"{why}\n"), LOG_SIZE)
 
@@ -381,7 +391,7 @@ def _all(sinks: list[Sink]) -> Sink:
 
 
 def dialogue_sink(name: str) -> Sink:
-    """A sink that writes the dialogue to stderr, one line each."""
+    """Return a sink that writes the dialogue to stderr, one line each."""
 
     def show(mark: str, seconds: float, data: bytes) -> None:
         text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
@@ -442,7 +452,7 @@ def _start(
 
 
 def _in_one_line(failed: StepFailed, argv: list[str], folder: Path | None, nice: int, sandbox: Sandbox) -> str:
-    """What the failed step of a start means, with the remedy."""
+    """Say what the failed step of a start means, with the remedy."""
     if failed.step == "folder":
         return f"its working folder {folder} is gone: create it, or correct cwd"
     if failed.step == "nice":
@@ -467,7 +477,7 @@ _DIALOGUE_LINE = 1 << 20  # bytes of a line of dialogue that are shown
 
 
 class BotStderr:
-    """Shows what a bot writes to stderr line by line, with its name and the time, or keeps it in FOLDER/NAME.log.
+    """The stderr of a bot, shown line by line with its name and the time, or kept in FOLDER/NAME.log.
 
     A file that would grow above LOG_SIZE becomes NAME.log.1, in place of the one before; workers write the same file.
     It is opened for each write, so one that was removed or replaced is there again. What it does not take is lost, and
@@ -498,7 +508,7 @@ class BotStderr:
         self._keep("".join(f"{at} {text}\n" for text in texts))
 
     def begin_game(self, key: str) -> None:
-        """What comes from here on belongs to the match of this key."""
+        """Begin the match of this key."""
         self._heading = f"{_now()} -- match {key}\n"
 
     def _keep(self, text: str) -> None:
@@ -542,7 +552,7 @@ def _pieces(line: bytes) -> range:
 
 
 def safe_name(name: str) -> str:
-    """A bot's name as the name of a file in a folder."""
+    """Turn a bot's name into the name of a file in a folder."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "bot"
 
 
@@ -559,10 +569,10 @@ def pin(core: int) -> None:
 
 
 def available_cores() -> list[int]:
-    """The cores that this process may run on, in order."""
+    """Return the cores that this process may run on, in order."""
     return sorted(os.sched_getaffinity(0))
 
 
 def run_delay() -> float:
-    """Seconds that this thread was runnable and waited for a core; 0 where the kernel does not count it."""
+    """Return the seconds that this thread was runnable and waited for a core; 0 if the kernel does not count it."""
     return run_delay_ns() / 1e9

@@ -12,7 +12,7 @@ from ggp.referee.terminal import LiveLine, escape_unprintable
 
 
 class Progress:
-    """Shows the progress of a run of `ggp match` while it is entered. Call it with the report after each change.
+    """The progress of a run of `ggp match`, shown while it is entered. Call it with the report after each change.
 
     Args:
         report: As the run begins.

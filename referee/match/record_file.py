@@ -179,7 +179,7 @@ def _measure(path: Path) -> tuple[int, int, int]:
 
 
 class RecordWriter:
-    """Makes the lines of a match from its events, and writes each to the file that keeps running matches.
+    """A writer that makes the lines of a match from its events, and adds them to the file of running matches.
 
     Args:
         live: A descriptor of that file, or None.

@@ -20,7 +20,7 @@ OTHER = 100
 
 
 def sgf(record: Record) -> str:
-    """One game tree, with its LF. Times left are BL and WL, in seconds.
+    """Return one game tree, with its LF. Times left are BL and WL, in seconds.
 
     Other games than go have GM[100]. Private properties: XO (options) and XT (termination) of every game, XG (name) of
     all but go, XB and XW (moves as in RULES) of all but go, and of go's lists of dead stones, which are a comment, too.
@@ -38,7 +38,7 @@ def sgf(record: Record) -> str:
 
 
 def sgf_root(game: str, options: Mapping[str, str], said: Iterable[str]) -> str:
-    """The root of a tree: the game and its options, with these properties about it."""
+    """Return the root of a tree: the game and its options, with these properties about it."""
     root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), *said]
     root += [f"GM[{OTHER}]", written("XG", game)] if game != "go" else []
     root += [written("XO", " ".join(f"{name}={value}" for name, value in options.items()))]
@@ -54,7 +54,7 @@ def sgf_root(game: str, options: Mapping[str, str], said: Iterable[str]) -> str:
 
 
 def sgf_node(game: str, options: Mapping[str, str], ply: MovePlayed) -> str:
-    """The node of a ply. Raises ValueError for a point that no board of go has."""
+    """Return the node of a ply. Raises ValueError for a point that no board of go has."""
     if game != "go":
         return _private(ply)
     if ply.move.startswith("dead:"):
@@ -75,7 +75,7 @@ def _left(ply: MovePlayed) -> str:
 
 
 def regression(record: Record) -> str:
-    """Numbered commands, each with its expectation `#? [regular expression]` below it, as GNU Go's regression has them.
+    """Return numbered commands with their expectations `#? [regular expression]`, as in GNU Go's regression.
 
     Of a position the record tells whose turn it was; of the last one the result, if the game was over by the rules.
     """
@@ -112,9 +112,10 @@ FORMS: dict[str, Callable[[Record], str | bytes]] = {
 
 
 def as_form(record: Record, form: str) -> bytes:
-    """The record in that form. ClickException for one that cannot have it.
+    """Write the record in that form. Raises ClickException if it cannot have it.
 
-    A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves."""
+    A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves.
+    """
     words = [*record.start.options, *record.start.options.values(), *(ply.move for ply in record.plies)]
     try:
         if form != "jsonl" and not all(word.isprintable() and " " not in word for word in words):

@@ -14,7 +14,7 @@ from ggp.referee.terminal import escape_unprintable
 
 
 class Replayer:
-    """Leads an engine through games: to a position by as few commands as possible."""
+    """A guide that leads an engine through games, to each position by as few commands as possible."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -71,7 +71,7 @@ class _DeviationFound(Exception):
 
 
 async def verify(record: Record, engine: Engine, other: Engine | None = None, deep: bool = False) -> Deviation | None:
-    """The first deviation from the record, None if there is none.
+    """Return the first deviation from the record, or None.
 
     Every move must be legal and in its canonical form, by the seat and colour that the record names; a result by the
     rules must be the engine's, and so must the hash if it is the same engine in the same version. With an `other`
@@ -149,7 +149,7 @@ async def _play(side: _Side, colour: str, move: str, number: int) -> Status:
 
 
 async def _compare(sides: list[_Side], statuses: list[Status], number: int) -> None:
-    """Two engines by their status and their legal moves."""
+    """Compare two engines by their status and their legal moves."""
     if len(sides) < 2:
         return
     if statuses[0] != statuses[1]:
@@ -166,7 +166,7 @@ async def _compare(sides: list[_Side], statuses: list[Status], number: int) -> N
 
 
 async def _look(sides: list[_Side], statuses: list[Status], number: int) -> list[_Seen]:
-    """The position of each engine. Engines of the same name and version must have the same hash."""
+    """Return the position of each engine. Engines of the same name and version must have the same hash."""
     hashes = [await side.ask(side.engine.hash(), number) for side in sides]
     if sides[0].program == sides[-1].program and hashes[0] != hashes[-1]:
         raise _DeviationFound(OTHER, f"the engine's hash is {hashes[0]}, the other engine's {hashes[-1]}", number)
@@ -204,7 +204,7 @@ async def _verify_end(record: Record, sides: list[_Side], status: Status) -> Non
 
 
 def _compare_scores(scores: list[str]) -> None:
-    """The totals of black and white, where both engines know a score."""
+    """Compare the totals of black and white, if both engines know a score."""
     if len(scores) < 2 or not all(scores):
         return
     try:
@@ -217,7 +217,7 @@ def _compare_scores(scores: list[str]) -> None:
 
 
 async def _board_before(record: Record, number: int | None, engine: Engine) -> str:
-    """The position before this ply on our engine (None: the last one), "" if it cannot be drawn."""
+    """Draw the position before this ply on our engine (None: the last one); "" if it cannot be drawn."""
     try:
         before = len(record.plies) if number is None else max(0, number - 1)
         await Replayer(engine).go_to(record.start, record.plies, before)

@@ -61,7 +61,7 @@ def verdict_of(report: SeriesReport) -> Verdict | None:
 
 
 def bots_of(report: SeriesReport) -> list[BotSpec]:
-    """All bots, in the order of the command line."""
+    """Return all bots, in the order of the command line."""
     return list(dict.fromkeys(bot for run in report.runs for bot in run.setup.bots))
 
 
@@ -102,7 +102,7 @@ def _losses(report: SeriesReport) -> InterferenceTable:
 
 
 def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
-    """The rating of each bot, 0 being their mean, best first; {} if there is nothing to rate."""
+    """Return the rating of each bot around a mean of 0, best first; {} if there is nothing to rate."""
     from ggp.referee.ratings.bradley_terry import Counts, CountsError  # numpy: a series of two bots does without
     from ggp.referee.ratings.ratings import rate
 
@@ -129,7 +129,7 @@ def _rows(report: SeriesReport) -> list[tuple[str, str, float, float, float]]:
 
 
 def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
-    """The bots of each group, if there are several that never met."""
+    """Return the bots of each group, if there are several groups that never met."""
     found = dict[int, list[str]]()
     for line in rated.values():
         if line.group:
@@ -141,7 +141,7 @@ def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
 
 
 def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[str, Any]:
-    """The report as plain values; scores are wins, draws, losses and points.
+    """Return the report as plain values; scores are wins, draws, losses and points.
 
     Of two bots: the effect, the pairs and the test, as the first of them sees it. Of more: `elo` and `se` of each,
     whether its games are `enough` for them, and every two under `pairs`.
@@ -246,7 +246,7 @@ def _score_json(score: SeriesScore) -> dict[str, float]:
 
 
 def score_line(report: SeriesReport) -> str:
-    """`random 3 - 5 greedy`, void games after it; of more than two bots the points of each."""
+    """Return `random 3 - 5 greedy` and the void games; of more than two bots the points of each."""
     words = [_points(report)]
     return ", ".join([*words, *_void(report)])
 
@@ -264,7 +264,7 @@ def _points(report: SeriesReport) -> str:
 
 
 def status_line(report: SeriesReport) -> str:
-    """The score with what it says so far."""
+    """Return the score and what it says so far."""
     return ", ".join([score_line(report), *filter(None, _found_so_far(report))])
 
 
@@ -329,7 +329,7 @@ def effect_of_match(report: SeriesReport) -> list[str]:
 
 
 def print_report(report: SeriesReport, record: str) -> None:
-    """The final table, then one line each for what else there is to say."""
+    """Print the final table, then one line each for what else there is to say."""
     setup = report.runs[0].setup
     title = f"{setup.setting.new_game.removeprefix('ggp-new ')}, time {setup.setting.control}"
     title += "".join(f", {bot.name} {bot.control}" for bot in bots_of(report) if bot.control)

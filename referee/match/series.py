@@ -61,12 +61,12 @@ class GameResult:
 
     @property
     def attempt(self) -> int:
-        """How many void attempts came before."""
+        """Return how many void attempts came before."""
         return attempt_of(self.key)
 
     @property
     def replayed(self) -> bool:
-        """Whether this was a void attempt of a match that is still to be played (see outcome)."""
+        """Return True for a void attempt of a match that is still to be played (see outcome)."""
         return not self.result and self.termination != Termination.PLY_LIMIT
 
 
@@ -97,7 +97,7 @@ class SeriesConfig:
 
     @cached_property
     def series(self) -> str:
-        """Its name, or eight hex digits for what is played by whom: the same keys after a restart."""
+        """Return its name, or eight hex digits for what is played by whom: the same keys after a restart."""
         if self.name:
             return self.name
         said = [
@@ -116,22 +116,22 @@ class SeriesConfig:
         return any(bot.own_play or bot.environment for bot in self.bots)
 
     def controls(self, number: int) -> tuple[TimeControl, TimeControl] | None:
-        """The control of each seat in this match, if a bot has one of its own."""
+        """Return the control of each seat in this match, if a bot has one of its own."""
         first, second = (self.bots[index].control or self.setting.control for index in seats(number))
         return (first, second) if any(bot.control for bot in self.bots) else None
 
     def key(self, number: int, attempt: int = 0) -> str:
-        """The name of a match in records: `SERIES-NUMBER` from 1, with `.ATTEMPT` when a void one is replayed."""
+        """Name a match in records: `SERIES-NUMBER` from 1, with `.ATTEMPT` when a void one is replayed."""
         return f"{self.series}-{number + 1}" + (f".{attempt}" if attempt else "")
 
     def number(self, key: str) -> int | None:
-        """The match that a key means, from 0; None if it is of another series."""
+        """Return the match that a key means, from 0; None if it is of another series."""
         series, _, rest = key.rpartition("-")
         digits = rest.partition(".")[0]
         return int(digits) - 1 if series == self.series and digits.isdigit() else None
 
     def result(self, number: int, record: Record) -> GameResult:
-        """The result of a match of this series from its record, which has an end."""
+        """Return the result of a match of this series from its record, which has an end."""
         end, order = record.end, seats(number)
         assert end is not None
         by_seat = [[ply.ms for ply in record.plies if ply.seat == seat] for seat in (1, 2)]
@@ -166,7 +166,7 @@ class SeriesConfig:
         )
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
-        """The seeds of the bots, by seat, in the match with this key; None in a series without seeds."""
+        """Return the seeds of the bots, by seat, in the match with this key; None in a series without seeds."""
         return seeds_of(key) if self.seeded else None
 
 
@@ -183,19 +183,19 @@ def _by_bot(by_seat: tuple[int, ...], order: tuple[int, int]) -> tuple[int, int]
 
 
 def attempt_of(key: str) -> int:
-    """The attempt that a key names, from 0."""
+    """Return the attempt that a key names, from 0."""
     digits = key.rpartition("-")[2].partition(".")[2]
     return int(digits) if digits.isdigit() else 0
 
 
 def seeds_of(key: str) -> tuple[int, int]:
-    """The seeds of the bots, by seat, in the match with this key of a seeded series."""
+    """Return the seeds of the bots, by seat, in the match with this key of a seeded series."""
     one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))
     return int.from_bytes(one[:4]) >> 1, int.from_bytes(two[:4]) >> 1
 
 
 def seats(number: int) -> tuple[int, int]:
-    """Which bot (0 or 1) has seat 1 and which seat 2. Matches 2k and 2k+1 are a pair: seats exchanged."""
+    """Return which bot (0 or 1) has seat 1 and which seat 2. Matches 2k and 2k+1 are a pair: seats exchanged."""
     return (0, 1) if number % 2 == 0 else (1, 0)
 
 
@@ -208,7 +208,7 @@ class SeriesScore:
     losses: int = 0
 
     def add(self, won: bool | None) -> None:
-        """None is a draw."""
+        """Add a game; None is a draw."""
         if won is None:
             self.draws += 1
         elif won:
@@ -271,21 +271,21 @@ class SeriesTally:
 
     @property
     def games(self) -> int:
-        """Games that count: every one that was not void."""
+        """Count the games that were not void."""
         return self.bots[0].games
 
     @property
     def penta_observed(self) -> list[int]:
-        """`penta` without pairs that repeat others: what errors are computed from."""
+        """Return `penta` without pairs that repeat others. Errors are computed from this."""
         return self._observed_pairs(0)
 
     @property
     def penta_seat1_observed(self) -> list[int]:
-        """`penta_seat1` without pairs that repeat others."""
+        """Return `penta_seat1` without pairs that repeat others."""
         return self._observed_pairs(1)
 
     def observed(self, bot: int) -> SeriesScore:
-        """The score of a bot in the games in which it had seat 1, without those that repeat others."""
+        """Return the score of a bot in its games in seat 1, without those that repeat others."""
         losses, draws, wins = (self.lines.counts[bot, cell] for cell in range(3))
         return SeriesScore(wins, draws, losses)
 
@@ -298,7 +298,7 @@ class SeriesTally:
 
     @property
     def attempts(self) -> int:
-        """Everything that was added, void or not."""
+        """Count everything that was added, void or not."""
         return self.games + self.void
 
     def forget_voids(self) -> None:
@@ -391,7 +391,7 @@ class PrepareError(Problem):
 
 
 def prepare(setup: SeriesConfig, book: OpeningBook | None = None) -> tuple[SeriesConfig, list[str]]:
-    """The setup with the game's defaults and the limit on plies filled in, and what this engine cannot do.
+    """Fill in the game's defaults and the limit on plies, and return what this engine cannot do.
 
     The first openings of the book are played on the engine. Raises PrepareError, BookError.
     """
@@ -417,7 +417,10 @@ async def _prepare(setup: SeriesConfig, book: OpeningBook | None) -> tuple[Serie
 
 
 async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting, int]:
-    """The setting with the game's defaults; the limit on plies, for which 0 asks. Raises PrepareError, EngineFailed."""
+    """Return the setting with the game's defaults, and the limit on plies, for which 0 asks.
+
+    Raises PrepareError, EngineFailed.
+    """
     games = await engine.games()
     if setting.game not in games:
         raise PrepareError(await _why_unknown(engine, setting.game, games))
@@ -433,7 +436,7 @@ async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting
 
 
 async def _why_unknown(engine: Engine, game: str, games: Sequence[str]) -> str:
-    """A game that the engine does not list, with its own reason if it has one to give."""
+    """Say that the engine does not list a game, with its own reason if it gives one."""
     try:
         await engine.option_lines(game)
     except GameRefused as refused:
@@ -445,7 +448,7 @@ async def _why_unknown(engine: Engine, game: str, games: Sequence[str]) -> str:
 
 
 async def _play_up_to(engine: Engine, setup: SeriesConfig) -> None:
-    """Whether this engine lets the plies be played that every match begins with, and a game is left to play then."""
+    """Check that this engine takes the plies that every match begins with, and that the game is not over then."""
     status = await engine.new_game(setup.setting.new_game) if setup.position else None
     for number, move in enumerate(setup.position, 1):
         assert status is not None
@@ -458,7 +461,7 @@ async def _play_up_to(engine: Engine, setup: SeriesConfig) -> None:
 
 
 def lacks(engine: Engine) -> list[str]:
-    """What the referee cannot do with this engine, in words."""
+    """Say what the referee cannot do with this engine."""
     return [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
 
 
@@ -470,7 +473,7 @@ _MISSED = {
 
 
 async def _cells(engine: Engine, legal: Sequence[str]) -> int:
-    """How many cells the board has; without a scene, how many moves there are at first, at least FEWEST_CELLS."""
+    """Count the cells of the board; without a scene, the first legal moves, at least FEWEST_CELLS."""
     scene = await engine.scene()
     if scene:
         try:
@@ -490,8 +493,9 @@ _DRAWS = 100  # attempts to draw an opening that is not over before it begins
 
 
 async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[str, ...]:
-    """The setup's position and random plies after it, the same for both matches of a pair. Raises GameRefused,
-    EngineFailed.
+    """Return the setup's position and random plies after it, the same for both matches of a pair.
+
+    Raises GameRefused, EngineFailed.
 
     Words (`pass`, `swap-sides`, `bid:7`) are drawn only where no move on the board is legal.
     """
@@ -506,7 +510,10 @@ async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[
 
 
 async def play_opening(engine: Engine, setup: SeriesConfig, opening: Opening) -> tuple[str, ...]:
-    """The setup's position and an opening of a book after it, as canonical moves. Raises BookError, EngineFailed."""
+    """Return the setup's position and an opening of a book after it, as canonical moves.
+
+    Raises BookError, EngineFailed.
+    """
     status, moves = await engine.new_game(setup.setting.new_game), list[str]()
     for number, move in enumerate((*setup.position, *opening.moves), 1):
         where = f"{opening.place}, ply {number}"
@@ -525,7 +532,7 @@ async def play_opening(engine: Engine, setup: SeriesConfig, opening: Opening) ->
 async def random_plies(
     engine: Engine, new_game: str, position: Sequence[str], plies: int, chance: random.Random
 ) -> tuple[str, ...] | None:
-    """Canonical moves from the start of the game, those of `position` and then so many; None if it is over before."""
+    """Play `position` and so many random plies; return the moves, or None if the game is over before."""
     status, moves = await engine.new_game(new_game), list[str]()
     for move in position:
         _, status = await engine.play(status.to_play, move)

@@ -42,7 +42,7 @@ class SeriesRun:
 
 @dataclass(slots=True)
 class SeriesReport:
-    """How one series or several went, also while they are played. Times are CLOCK_MONOTONIC seconds."""
+    """A report on one series or several, also while they are played. Times are CLOCK_MONOTONIC seconds."""
 
     runs: list[SeriesRun]
     book: OpeningBook | None = None  # of all series
@@ -66,7 +66,7 @@ class SeriesReport:
 
     @property
     def tally(self) -> SeriesTally:
-        """The tally of the first series."""
+        """Return the tally of the first series."""
         return self.runs[0].tally
 
     @property

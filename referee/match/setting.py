@@ -13,7 +13,7 @@ Seconds = Annotated[float, Meta(ge=0.001, le=3600)]
 
 
 class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
-    """Time-outs in seconds, apart from the clock (PROTOCOL §5); all configurable, as `[budget]` in files."""
+    """The time-outs in seconds, apart from the clock (PROTOCOL §5), as `[budget]` in files."""
 
     start: Annotated[Seconds, Meta(description="From the launch of a program to its name and commands.")] = 60.0
     command: Annotated[Seconds, Meta(description="Any other command.")] = 10.0
@@ -26,7 +26,7 @@ class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, words: tuple[str, ...]) -> "Timeouts":
-        """`name=seconds` words -> Timeouts. SettingError names the key and what it may be."""
+        """Read words of `name=seconds`. SettingError names the key and what it may be."""
         names = cls.__struct_fields__
         given: dict[str, float] = {}
         for word in words:
@@ -56,15 +56,15 @@ class Setting:
 
     @cached_property
     def new_game(self) -> str:
-        """The command that begins the game, for engines and native bots."""
+        """Return the command that begins the game, for engines and native bots."""
         return new_game(self.game, self.options)
 
     @property
     def values(self) -> dict[str, str]:
-        """Every option with its value."""
+        """Return every option with its value."""
         return self.defaults | self.options
 
 
 def new_game(game: str, options: Mapping[str, str]) -> str:
-    """`ggp-new GAME name=value …`."""
+    """Return `ggp-new GAME name=value …`."""
     return " ".join(["ggp-new", game, *(f"{name}={value}" for name, value in options.items())])

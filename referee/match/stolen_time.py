@@ -33,7 +33,7 @@ _local = threading.local()
 
 
 def run_delay_ns() -> int:
-    """Nanoseconds that this thread was runnable and waited for a core; 0 where the kernel does not count it."""
+    """Return the ns that this thread was runnable and waited for a core; 0 if the kernel does not count it."""
     try:
         file = _local.schedstat
     except AttributeError:
@@ -48,7 +48,7 @@ def run_delay_ns() -> int:
 
 
 class TurnWatch:
-    """Measures what interrupts take from one bot while its answer is awaited.
+    """A measure of what interrupts take from one bot while its answer is awaited.
 
     Args:
         output: Waits for its output at most so many ms. Returns whether there is some, or None if it cannot say because

@@ -80,7 +80,7 @@ class WorkerRegistry:
         self._signal(DROP)
 
     def playing(self) -> dict[int, float]:
-        """The marks of the matches that are being played, and since when (CLOCK_MONOTONIC)."""
+        """Return the marks of the matches that are being played, and since when (CLOCK_MONOTONIC)."""
         return {match: since for match, since in zip(self._matches[:], self._since[:], strict=True) if match}
 
     def trouble(self) -> str:
@@ -115,13 +115,13 @@ class WorkerRegistry:
         return int(place)
 
     def plays(self, place: int, match: int, now: float) -> None:
-        """The worker starts the match with this mark; 0: it plays none."""
+        """Note that the worker starts the match with this mark; 0: it plays none."""
         if match:
             self._since[place] = now
         self._matches[place] = match
 
     def waits(self, place: int, why: str) -> None:
-        """The worker waits for the host, which cannot start a process; "": it no longer does."""
+        """Note that the worker waits for the host, which cannot start a process; "": it no longer does."""
         text = why.encode()[: _TEXT - 1]
         self._waits[place * _TEXT : (place + 1) * _TEXT] = text.ljust(_TEXT, b"\0")
 
@@ -132,18 +132,18 @@ class WorkerRegistry:
             os.write(self._told_notices.fileno(), data + b"\0")  # not longer than PIPE_BUF, so in one piece
 
     def is_called_off(self, match: int) -> bool:
-        """Whether this mark is one of those."""
+        """Return True if the match with this mark is called off."""
         return match in self._called_off[:]
 
 
 def mark(key: str) -> int:
-    """63 bits of a hash of the key, never 0: two matches do not have the same mark."""
+    """Return 63 bits of a hash of the key, never 0: two matches do not have the same mark."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) >> 1 or 1
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """`pin`: on a core of its own. `record`: the file that it appends to, "" for none.
+    """The place of a worker: `pin` on a core of its own; `record`, the file that it appends to, "" for none.
 
     `live`: the prefix of the names of side files, "" for that of the record. `cores`: how many a match has; those
     beyond the first are for bots that ponder.
@@ -158,7 +158,7 @@ class WorkerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Matches of one series, by number; `tried`: how many void attempts of each are stored, 0 by default.
+    """The matches of one series, by number; `tried`: how many void attempts of each are stored, 0 by default.
 
     `begun`: the records of a killed worker: a finished match is kept, another goes on from there.
     """
@@ -184,7 +184,7 @@ class SeriesRefused:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a worker played: whole matches only. Times are CLOCK_MONOTONIC seconds, the same in all processes.
+    """The whole matches that a worker played. Times are CLOCK_MONOTONIC seconds, the same in all processes.
 
     `given`: the series it had work for. What was played has its records if the worker has no record file to append
     them to.
@@ -201,11 +201,11 @@ class BatchResult:
 
 
 class StopMatch(BaseException):
-    """Raised in a worker that stops: it drops its match."""
+    """A stop of the worker, which drops its match."""
 
 
 class MatchDropped(BaseException):
-    """Raised in a worker whose match was called off."""
+    """An order to drop the match, which was called off."""
 
 
 REFEREE, ABORTED = "referee", "aborted"
@@ -213,7 +213,7 @@ _AGAIN = 0.1  # seconds
 
 
 class _State:
-    """What a worker process keeps between chunks."""
+    """The state that a worker process keeps between chunks."""
 
     place: WorkerConfig = WorkerConfig()
     table: MatchRunner | None = None
@@ -294,7 +294,7 @@ def play_batch(chunk: list[Batch]) -> BatchResult:
 
 
 def _play(work: Batch) -> None:
-    """Raises Suspended; StopMatch and MatchDropped, also where nothing was begun."""
+    """Play the matches of a batch. Raises Suspended, StopMatch, MatchDropped, even if nothing was begun."""
     state.playing = True
     if state.stopped:
         raise StopMatch
@@ -328,7 +328,7 @@ def _say_why_waiting(why: str) -> None:
 
 
 def _keep(record: bytes, result: GameResult) -> None:
-    """One write for a whole match, so those of several workers do not mix; it outlives us. The parent syncs.
+    """Append a whole match in one write, so that those of several workers do not mix. The parent syncs.
 
     A worker killed in the middle leaves half a line, and the next match begins behind that: see read_records.
     Without a file the record goes to the parent, small enough to be stored as it is.
@@ -387,7 +387,10 @@ def _abandon(number: int, frame: FrameType | None) -> None:
 
 
 def _end_with_parent() -> None:
-    """A thread. It repeats ABANDON: Python handles a signal that comes just before a wait only after that wait."""
+    """End this process with its parent. Runs in a thread.
+
+    It repeats ABANDON: Python handles a signal that comes just before a wait only after that wait.
+    """
     parent = multiprocessing.parent_process()
     assert parent is not None
     try:

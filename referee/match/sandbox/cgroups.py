@@ -33,7 +33,7 @@ class GroupPlace:
     swaps: bool = False  # whether the use of swap space can be limited, too
 
     def limits(self, index: int, memory: int, processes: int) -> list[str]:
-        """The steps of the guard that set them in group `index`; memory in bytes."""
+        """Return the steps of the guard that set limits in group `index`; memory in bytes."""
         steps = list[tuple[str, str]]()
         if MEMORY in self.offers:
             limit, swap = _MEMORY_FILES[self.version]
@@ -61,7 +61,7 @@ class BotGroups:
         return [f"{place.folder}/{self.name}" for place in self.places]
 
     def usage(self) -> int:
-        """Nanoseconds of processor time that it used so far."""
+        """Return the nanoseconds of processor time that it used so far."""
         place = self._place(USAGE)
         if place.version == 1:
             return int(self._read(place, "cpuacct.usage"))
@@ -76,13 +76,13 @@ class BotGroups:
             self._write(place, "cgroup.freeze", b"1" if frozen else b"0")
 
     def out_of_memory(self) -> bool:
-        """Whether a process of it was ended because memory ran out."""
+        """Return True if a process of it was ended because memory ran out."""
         found = [place for place in self.places if MEMORY in place.offers]
         name = "memory.events" if found and found[0].version == 2 else "memory.oom_control"
         return bool(found) and self._counter(found[0], name, b"oom_kill") > 0
 
     def refused_processes(self) -> bool:
-        """Whether it was refused a process or thread."""
+        """Return True if it was refused a process or thread."""
         found = [place for place in self.places if PIDS in place.offers]
         return bool(found) and self._counter(found[0], "pids.events", b"max") > 0
 
@@ -186,7 +186,7 @@ def _new_name() -> str:
 
 
 def _lives(name: str) -> bool:
-    """Whether the process that made a group of this name is there, and another one than ours."""
+    """Return True if the process that made a group of this name lives, and is not ours."""
     pid, _, rest = name.removeprefix(PREFIX).partition("-")
     if not pid.isdigit() or int(pid) == os.getpid():
         return not pid.isdigit()
@@ -197,8 +197,9 @@ def _lives(name: str) -> bool:
 
 
 def find_places(kill: bool = True) -> tuple[list[GroupPlace], str]:
-    """The places that let us make groups, and for the first that does not, why. `kill`: whether groups are needed to
-    end what a program leaves behind.
+    """Return the places that let us make groups, and why the first of the others does not.
+
+    `kill`: groups are needed to end what a program leaves behind.
 
     Version 1 comes first: a process joins its groups without the lock of the kernel that stops every fork.
     """
@@ -228,7 +229,7 @@ def _offers(version: int, controllers: set[str]) -> set[str]:
 
 
 def _try_group(folder: str, version: int, wanted: set[str]) -> tuple[set[str], bool]:
-    """What a group that is made there offers of it, and whether it limits the use of swap space. Raises OSError."""
+    """Make a group, and return what it offers of `wanted` and whether it limits swap space. Raises OSError."""
     path = f"{folder}/{_new_name()}"
     os.mkdir(path, 0o755)  # noqa: PTH102
     try:
@@ -247,7 +248,7 @@ def _try_group(folder: str, version: int, wanted: set[str]) -> tuple[set[str], b
 
 
 def _divided(folder: str) -> str:
-    """The folder of version 2 for groups with controllers, where they are delegated to us. Raises OSError."""
+    """Return the folder of version 2 for groups with controllers, if it is delegated to us. Raises OSError."""
     if folder.endswith(f"/{REFEREE}"):
         return folder.rpartition("/")[0]
     try:
@@ -268,7 +269,7 @@ def _divided(folder: str) -> str:
 
 
 def _is_delegated(folder: str) -> bool:
-    """Whether systemd has given us all of this group, by Delegate=yes."""
+    """Return True if systemd has given us all of this group, by Delegate=yes."""
     with contextlib.suppress(OSError):
         if os.getxattr(folder, "user.delegate") == b"1":
             return True
@@ -278,7 +279,7 @@ def _is_delegated(folder: str) -> bool:
 
 
 def _hierarchies() -> Iterator[tuple[str, int, set[str]]]:
-    """The folder of our own group in each, its version and controllers; version 2 last."""
+    """Iterate over the folder of our own group in each hierarchy, its version and controllers; version 2 last."""
     try:
         # Paths are bytes to the kernel: one that is no UTF-8 must not keep us from the others.
         own = [line.split(":", 2) for line in os.fsdecode(Path("/proc/self/cgroup").read_bytes()).splitlines()]

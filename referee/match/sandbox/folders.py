@@ -9,12 +9,12 @@ _SCRATCH = "ggp-scratch-"
 
 
 def open_up(folder: Path) -> None:
-    """Whatever is in it, we may read and write. No program may change it meanwhile."""
+    """Let us read and write whatever is in a folder. No program may change it meanwhile."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(folder)], stderr=subprocess.DEVNULL, check=False)
 
 
 def remove_folder(folder: Path) -> None:
-    """Whatever was left there, as deep as it may be, and whatever it forbids."""
+    """Remove a folder, however deep it is and whatever it forbids."""
     try:
         folder.rmdir()
         return
@@ -29,12 +29,12 @@ def remove_folder(folder: Path) -> None:
 
 
 def new_scratch() -> str:
-    """A folder for one program; its name says whose process made it."""
+    """Make a folder for one program; its name says whose process made it."""
     return tempfile.mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-{process_began(os.getpid())}-")
 
 
 def remove_stale_scratch() -> None:
-    """The folders of processes that have died without removing them."""
+    """Remove the folders of processes that have died without removing them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         pid, _, rest = folder.name.removeprefix(_SCRATCH).partition("-")
         if pid.isdigit() and process_began(int(pid)) != rest.partition("-")[0] and not folder.is_symlink():
@@ -42,7 +42,7 @@ def remove_stale_scratch() -> None:
 
 
 def process_began(pid: int) -> str:
-    """When the process began, in ticks of the machine; "" if there is none."""
+    """Return when the process began, in ticks of the machine; "" if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):

@@ -28,7 +28,7 @@ class SandboxError(Problem, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """What is asked for one program. The limits are of real memory and a folder in MiB, and of processes and threads.
+    """The sandbox that is asked for one program. Memory and scratch are in MiB, processes include threads.
 
     `files`: what it may read beside the system's and what `allow` names: its program, its script and their folder.
     `private`: what it never reads, though it may lie in such a folder: the store, the record, keys. `cores`: whether
@@ -46,21 +46,21 @@ class Sandbox:
 
     @property
     def apart(self) -> bool:
-        """Whether it is to run on another core than an opponent for which this is true, too."""
+        """Return True if it runs on another core than an opponent that asks for the same."""
         return self.level == STRICT and self.cores == APART
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """The paths that `allow` opens."""
+        """Return the paths that `allow` opens."""
         return tuple(word.removeprefix(READ) for word in self.allow if word.startswith(READ))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of our environment that `allow` keeps."""
+        """Return the variables of our environment that `allow` keeps."""
         return tuple(word.removeprefix(VARIABLE) for word in self.allow if word.startswith(VARIABLE))
 
     def __str__(self) -> str:
-        """As a record has it: the level, what is opened, the limits that are not the usual ones."""
+        """Return it as a record has it: the level, what is opened, the limits that are not the usual ones."""
         limits = [
             f"{name} {here} MiB".removesuffix(" MiB" if name == "processes" else "")
             for name, here, usual in (
@@ -74,7 +74,7 @@ class Sandbox:
 
 
 def read_allow(words: Iterable[str]) -> tuple[str, ...]:
-    """The words of `allow`, each once. Raises SandboxError."""
+    """Read the words of `allow`, each once. Raises SandboxError."""
     for word in words:
         path, variable = word.removeprefix(READ), word.removeprefix(VARIABLE)
         if word in OPENED or (word != variable and _VARIABLE.fullmatch(variable)):

@@ -35,8 +35,10 @@ _UIDS = 1 << 30  # from here on, as root, are the users that programs become
 
 @dataclass(frozen=True)
 class Machine:
-    """`kept`: by property, the names of the mechanisms that keep it; `missing`: by property, `mechanism: reason` and
-    the remedy. The rest is how it is done here.
+    """The protections of this machine, and how they are done here.
+
+    `kept`: by property, the names of the mechanisms that keep it; `missing`: by property, `mechanism: reason` and the
+    remedy.
     """
 
     kept: Mapping[str, tuple[str, ...]]
@@ -51,7 +53,7 @@ class Machine:
 
 @cache
 def this_machine() -> Machine:
-    """Tries everything, in some ms. Raises SandboxError where there is no guard."""
+    """Try everything, in some ms. Raises SandboxError if there is no guard."""
     reasons = dict[str, str]()
     landlock = _try("landlock", ["keep", *steps.landlock(False, [("r", "/usr")])], reasons)
     seccomp = _try("seccomp", ["keep", *steps.seccomp(False, False, True, True)], reasons)
@@ -76,7 +78,7 @@ def this_machine() -> Machine:
 
 
 def try_places(places: Sequence[GroupPlace]) -> tuple[list[GroupPlace], str]:
-    """Those in which a process gets its limits and joins its groups, and why not in the others."""
+    """Return the places in which a process gets its limits and joins its groups, and why not in the others."""
     groups = BotGroups(places)
     words = [word for path in groups.paths for word in ("group", path)]
     limits = [word for index, place in enumerate(places) for word in place.limits(index, 1 << 30, 64)]
@@ -151,7 +153,7 @@ def describe(
 
 
 def check_level(level: str, who: str = "", machine: Callable[[], Machine] | None = None) -> None:
-    """Raises SandboxError for a strict sandbox that cannot be had here; `who` asks for it."""
+    """Raise SandboxError for a strict sandbox that this machine cannot keep; `who` asks for it."""
     if level != STRICT or not (missing := (machine or this_machine)().missing):
         return
     problems = [f"{name} ({reason}): {remedy}" for name, (reason, remedy) in missing.items()]
@@ -160,8 +162,10 @@ def check_level(level: str, who: str = "", machine: Callable[[], Machine] | None
 
 
 def in_record(sandbox: Sandbox, credited: bool = True) -> str:
-    """What a record says of it; "" for none. `credited`: whether its opponent is for what it uses in the other's turns,
-    which a strict one cannot."""
+    """Return what a record says of a sandbox; "" for none.
+
+    `credited`: its opponent is credited for what it uses in the other's turns; a strict one cannot use anything.
+    """
     if sandbox.level == NONE:
         return ""
     taken = not credited and sandbox.level != STRICT and "ponder" not in sandbox.allow
@@ -178,7 +182,7 @@ def _namespaces(kind: str, users: int, network: bool) -> list[str]:
 
 
 def _user_ids() -> int:
-    """Where ids that no user has begin; fewer are mapped in some containers."""
+    """Return where ids that no user has begin; fewer are mapped in some containers."""
     for first in (_UIDS, 50_000):
         try:
             try_steps(steps.other_user(first))

@@ -57,8 +57,11 @@ _NEW, _LOG, _LOCK = ".new", ".log", "lock"  # what lies beside the folders
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a bot's program comes from. `path`, absolute, is a folder or an archive; `build` is the command, "" for
-    none, which may take so many `seconds`. What is built is kept in `folder`, whose name is the digest of both."""
+    """The source of a bot's program, as a folder or an archive with an absolute `path`.
+
+    `build` is the command, "" for none, which may take so many `seconds`. What is built is kept in `folder`, whose
+    name is the digest of content and command.
+    """
 
     path: str
     build: str
@@ -67,18 +70,18 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """Of the content and the command."""
+        """Return the digest of the content and the command."""
         return Path(self.folder).name
 
     @property
     def is_built(self) -> bool:
-        """Whether the folder is there, which then is whole."""
+        """Return True if the folder exists, which then is whole."""
         return Path(self.folder).is_dir()
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """What a process is to build, in the sandbox of the bot, for its parent, with which it ends."""
+    """An order to a process to build a source in the sandbox of the bot. It ends with its parent."""
 
     source: Source
     sandbox: Sandbox
@@ -86,7 +89,7 @@ class BuildOrder:
 
 
 def read_source(path: Path, build: str, seconds: float, builds: Path) -> Source:
-    """The source of a bot whose builds are kept in `builds`. Nothing is written. Raises SourceRefused."""
+    """Describe the source of a bot whose builds are kept in `builds`. Writes nothing. Raises SourceRefused."""
     try:
         words = shlex.split(build)
     except ValueError as error:
@@ -104,7 +107,7 @@ def read_source(path: Path, build: str, seconds: float, builds: Path) -> Source:
 
 
 def is_current(source: Source) -> bool:
-    """Whether it is still what was read."""
+    """Return True if a source is still what was read."""
     try:
         return _digest(Path(source.path), source.build) == source.digest
     except OSError:
@@ -123,7 +126,7 @@ class Build:
     """A process that builds a source, already started. It ends with `stop`, or by itself."""
 
     def __init__(self, source: Source, sandbox: Sandbox) -> None:
-        """`sandbox`: that of the bot, within whose limits it is built."""
+        """Start the build within the limits of the bot's sandbox."""
         self.source = source
         order = msgspec.json.encode(BuildOrder(source, sandbox, os.getpid())).decode()
         words = [sys.executable, "-P", "-m", "ggp.referee.match.sandbox.sources", order]
@@ -131,7 +134,7 @@ class Build:
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, process_group=0)
 
     def wait(self, seconds: float) -> str | None:
-        """Why it failed, "" if it is built; None if it is not over after so many seconds."""
+        """Return why it failed, "" if it is built, None if it is not over after so many seconds."""
         try:
             self._process.wait(seconds)  # what it prints is short and does not fill the pipe
         except subprocess.TimeoutExpired:
@@ -198,7 +201,7 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
 
 @contextlib.contextmanager
 def _little_memory() -> Iterator[None]:
-    """In here a hostile archive makes this process use no more than this."""
+    """Limit the memory that a hostile archive can make this process use."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     most = used + _UNPACKING
@@ -210,14 +213,17 @@ def _little_memory() -> Iterator[None]:
 
 
 def for_building(asked: Sandbox, machine: "Machine") -> Sandbox:
-    """How a bot of this sandbox is built: under `strict`, but under `default` where this machine cannot keep that and
-    the bot does not ask for it. Of what the bot is allowed only paths and variables stay open."""
+    """Return the sandbox in which a bot of this sandbox is built.
+
+    It is strict, or default if this machine cannot keep that and the bot does not ask for it. Of what the bot is
+    allowed only paths and variables stay open.
+    """
     level: Level = "strict" if asked.level == "strict" or not machine.missing else "default"
     return replace(asked, level=level, allow=tuple(word for word in asked.allow if ":" in word))
 
 
 def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
-    """Why the command failed, "" if it did not."""
+    """Run the build command. Return why it failed, or ""."""
     program, *words = shlex.split(source.build)
     argv = [str(staging / program) if "/" in program else shutil.which(program) or program, *words]
     with _Size(staging) as size:
@@ -241,7 +247,7 @@ def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
 
 
 class _Size:
-    """Watches how much there is in a folder while a build runs, and ends the build where it is too much."""
+    """A watch on the size of a folder while a build runs, which ends the build if it grows too large."""
 
     def __init__(self, folder: Path) -> None:
         self.exceeded = ""  # what it did too much of
@@ -275,7 +281,7 @@ class _Size:
                 _end_children()
 
     def _disk_is_filled(self) -> str:
-        """Also by files that have no name any more."""
+        """Say if the disk fills up, even by files that no longer have a name."""
         free = _free(self._folder)
         if free < self._free - MOST_BUILT - _SLACK:
             return f"it filled the disk by more than {MOST_BUILT >> 20} MiB"
@@ -300,7 +306,7 @@ class _NotCounted(Exception):
 
 
 def _free(folder: Path) -> int:
-    """Bytes that are free on the disk of this folder."""
+    """Return the free bytes on the disk of this folder."""
     about = os.statvfs(folder)
     return about.f_bavail * about.f_frsize
 
@@ -315,7 +321,7 @@ def _end_children() -> None:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that lies in a folder that may change meanwhile. Raises _NotCounted for what is too deep, or closed to us."""
+    """Iterate over all that lies in a folder that may change meanwhile. Raises _NotCounted if it cannot."""
     folders = [(folder, 0)]
     while folders:
         inside, depth = folders.pop()
@@ -377,7 +383,7 @@ def main(argv: list[str]) -> int:
 
 
 def _end_with_parent(parent: int) -> None:
-    """A thread."""
+    """End this process when its parent has ended. Runs in a thread."""
     while os.getppid() == parent:
         time.sleep(_LOOK)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -33,7 +33,7 @@ class StepFailed(Exception):
 
 @dataclass(slots=True)
 class Spawned:
-    """Processes that were started: the program, and the one that stays with it (0: there is none).
+    """The processes that were started: the program, and the one that stays with it (0: there is none).
 
     Both are children of this process. `report`: where that one names forbidden calls, -1 for none.
     """
@@ -43,7 +43,7 @@ class Spawned:
     report: int = -1
 
     def forbidden_calls(self) -> list[str]:
-        """The names of the forbidden calls so far; reads them once."""
+        """Return the names of the forbidden calls since the last call."""
         if self.report < 0:
             return []
         with contextlib.suppress(BlockingIOError):
@@ -51,7 +51,7 @@ class Spawned:
         return []
 
     def end_init(self, reap_strays: Callable[[], object] = lambda: None) -> None:
-        """After the program was reaped: end the rest of its process namespace.
+        """End the rest of its process namespace, after the program was reaped.
 
         `reap_strays` ends what else it left to us. A child that it gave us is of its namespace, too, and until we have
         reaped that the kernel holds the first process there.
@@ -70,7 +70,7 @@ class Spawned:
 
 @cache
 def guard_program() -> str:
-    """Raises SandboxError where it is missing or does not run."""
+    """Return the path of the guard. Raises SandboxError if it is missing or does not run."""
 
     for folder in sys.modules[__package__].__path__:
         if os.access(path := f"{folder}/guard", os.X_OK):
@@ -167,7 +167,7 @@ def reap(pid: int) -> None:
 
 
 def _read_report(report: int, spawned: Spawned) -> StepFailed | None:
-    """What the guard says until the program runs or cannot."""
+    """Read what the guard says until the program runs or cannot run."""
     said, failure = b"", None
     while not (b"\nbot " in b"\n" + said and said.endswith(b"\n")):
         if not (more := os.read(report, _LONGEST)):
@@ -186,5 +186,5 @@ def _read_report(report: int, spawned: Spawned) -> StepFailed | None:
 
 
 def _above_report(descriptor: int) -> int:
-    """The descriptor, or a copy of it that is none of those which the guard has."""
+    """Return the descriptor, or a copy of it that is none of the guard's own."""
     return descriptor if descriptor > _REPORT else fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _REPORT + 1)

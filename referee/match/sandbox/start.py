@@ -42,11 +42,11 @@ class Child:
 
     @property
     def watches_idle(self) -> bool:
-        """Whether its processor time can be read, and it can be stopped."""
+        """Return True if its processor time can be read, and it can be stopped."""
         return self.groups is not None and "idle turn" in this_machine().kept
 
     def why_ended(self) -> str:
-        """The limit that it met, in words that follow how it ended; "" for none. Before `end`."""
+        """Return the limit that it met, to follow how it ended; "" for none. Call it before `end`."""
         sandbox, reasons = self.sandbox, list[str]()
         self._calls += tuple(self.spawned.forbidden_calls())
         for call in dict.fromkeys(self._calls):
@@ -136,7 +136,7 @@ def start(
 
 
 def _give(folder: str, uid: int) -> None:
-    """The folder and all that is in it, which nothing else changes meanwhile, belong to this user from now on."""
+    """Give a folder and all that is in it to this user. Nothing else changes it meanwhile."""
     for _, folders, files, descriptor in os.fwalk(folder):
         os.chown(descriptor, uid, uid)
         for name in (*folders, *files):
@@ -146,8 +146,11 @@ def _give(folder: str, uid: int) -> None:
 def _confinement(
     sandbox: Sandbox, groups: BotGroups | None, uid: int | None, scratch: str, write: str, most: int, spread: bool
 ) -> list[str]:
-    """The steps of the guard. `scratch`: the folder that it has in place of a file system; `write`: another one; `most`
-    bytes may a file have."""
+    """Return the steps of the guard.
+
+    `scratch`: the folder that stands in for a file system of its own; `write`: another folder; `most`: bytes that a
+    file may have.
+    """
     machine = this_machine()
     size, network, gpu = sandbox.scratch << 20, "network" in sandbox.allow, "gpu" in sandbox.allow
     read = [*steps.own_folders(), *readable(sandbox), *sandbox.readable]
@@ -178,7 +181,7 @@ def _confinement(
 
 
 def _user(machine: Machine, program: str, sandbox: Sandbox) -> int | None:
-    """A user of its own, where that is possible: None for ours. Without a root of its own it must reach its files."""
+    """Return a user of its own if possible, None for ours. Without a root of its own it must reach its files."""
     if not machine.users:
         return None
     if not machine.namespaces and not all(map(_others_reach, (program, *steps.own_folders(), *sandbox.files))):
@@ -188,7 +191,7 @@ def _user(machine: Machine, program: str, sandbox: Sandbox) -> int | None:
 
 
 def _others_reach(path: str) -> bool:
-    """Whether every folder above lets others through, and the file itself can be read."""
+    """Return True if every folder above lets others through, and the file itself can be read."""
     real = Path(os.path.realpath(path))
     try:
         return real.stat().st_mode & 0o004 != 0 and all(folder.stat().st_mode & 0o001 for folder in real.parents)
@@ -197,7 +200,7 @@ def _others_reach(path: str) -> bool:
 
 
 def readable(sandbox: Sandbox) -> list[str]:
-    """Its files. A folder that holds something private is shown by its other entries, as they are now.
+    """Return its files. A folder that holds something private is shown by its other entries, as they are now.
 
     What lies beside something private and is called after it, as `-wal` of a store, is private, too.
     """
@@ -227,7 +230,7 @@ def _parts(path: str, private: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """`how` it ended: "" for well; `output`: the end of what it wrote to stdout and stderr."""
+    """A program that has ended: `how`, "" for well, and the end of its `output` on stdout and stderr."""
 
     how: str
     output: bytes
@@ -285,7 +288,7 @@ def run_confined(
 
 
 def _listen(pid: int, read: int, seconds: float, output: int) -> tuple[bytes, bool]:
-    """What is said until the program ends, and whether it had to be ended."""
+    """Return what is said until the program ends, and True if it had to be ended."""
     import select
     import time
 
@@ -317,7 +320,7 @@ def _listen(pid: int, read: int, seconds: float, output: int) -> tuple[bytes, bo
 
 
 def in_words(ended: os.waitid_result) -> str:
-    """How a process ended: `exit status 1`, `killed by SIGSEGV`."""
+    """Say how a process ended: `exit status 1`, `killed by SIGSEGV`."""
     if ended.si_code == os.CLD_EXITED:
         return f"exit status {ended.si_status}"
     try:

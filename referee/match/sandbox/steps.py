@@ -37,7 +37,10 @@ def namespaces(user: bool, network: bool) -> list[str]:
 
 
 def limits(scratch: int, processes: int) -> list[str]:
-    """Of single processes: `scratch`, bytes of a file; `processes` where the kernel counts them by user, else 0."""
+    """Limit single processes.
+
+    `scratch`: bytes of a file; `processes` if the kernel counts them by user, else 0.
+    """
     steps = ["limit", str(_FSIZE), str(scratch), "limit", str(_CORE), "0", "limit", str(_NOFILE), str(_DESCRIPTORS)]
     steps += ["limit", str(_NICE), "0", "limit", str(_RTPRIO), "0"]
     steps += ["limit", str(_SIGPENDING), str(_SIGNALS), "limit", str(_MSGQUEUE), "0"]
@@ -45,14 +48,14 @@ def limits(scratch: int, processes: int) -> list[str]:
 
 
 def plain_limits(memory: int) -> list[str]:
-    """No core files; MiB of address space, 0 for no limit."""
+    """Forbid core files, and limit the address space to `memory` MiB, 0 for no limit."""
     return ["limit", str(_CORE), "0", *(["limit", str(_AS), str(memory << 20)] if memory else [])]
 
 
 def new_root(
     read: Iterable[str], write: str, size: int, uid: int | None, gpu: bool, settings: bool = True
 ) -> list[str]:
-    """A root with the system, what is to be read, a scratch folder of so many bytes, and `write`, "" for none.
+    """Make a root with the system, what is to be read, a scratch folder of so many bytes, and `write`, "" for none.
 
     `uid`: of the user that it becomes; None: it stays what it is. `settings`: it cannot read more of them than
     everyone; else only those are shown.
@@ -88,7 +91,7 @@ _LINKS = [
 
 
 class _Binds:
-    """Steps that show parts of the old root at their places in the new one."""
+    """The steps that show parts of the old root at their places in the new one."""
 
     def __init__(self, other_user: bool) -> None:
         self.steps = list[str]()
@@ -108,13 +111,13 @@ class _Binds:
         self._shown.append(path)
 
     def add(self, path: str) -> None:
-        """The path as it is written, and what it leads to."""
+        """Show the path as it is written, and what it leads to."""
         for one in dict.fromkeys((os.path.normpath(path), os.path.realpath(path))):
             if not any(one == shown or one.startswith(f"{shown}/") for shown in self._shown):
                 self._bind(one)
 
     def _bind(self, path: str) -> None:
-        """A folder that its user could not enter is shown by its entries."""
+        """Show a path. A folder that its user could not enter is shown by its entries."""
         try:
             status = os.stat(path)  # noqa: PTH116
         except OSError:
@@ -134,23 +137,23 @@ def other_user(uid: int) -> list[str]:
 
 
 def no_rights() -> list[str]:
-    """Without capabilities, and no program gives it any."""
+    """Drop all capabilities, and let no program give it any."""
     return ["drop", "keep"]
 
 
 def landlock(network: bool, paths: Iterable[tuple[str, str]]) -> list[str]:
-    """`paths`: with the rights that they get, as guard.c has them."""
+    """Obey Landlock. `paths` have the rights that they get, as guard.c names them."""
     words = [word for rights, path in paths for word in ("path", rights, path)]
     return ["landlock", "1" if network else "0", *words, "obey"]
 
 
 def root_paths(write: str) -> list[tuple[str, str]]:
-    """For Landlock in a root of its own."""
+    """Return the paths for Landlock in a root of its own."""
     return [("r", "/"), ("d", "/dev"), ("w", SCRATCH), *([("w", write)] if write else [])]
 
 
 def old_root_paths(read: Iterable[str], scratch: str, write: str, gpu: bool) -> list[tuple[str, str]]:
-    """For Landlock where it sees the root of all."""
+    """Return the paths for Landlock if it sees the root of all."""
     devices = [f"/dev/{name}" for name in _DEVICES] + [device for device in _GRAPHICS if gpu]
     folders = [folder for folder in _SYSTEM if folder != "/etc"]
     paths = [("r", path) for path in (*folders, *_open_settings(), "/proc", *(["/sys"] if gpu else []), *read)]
@@ -160,12 +163,12 @@ def old_root_paths(read: Iterable[str], scratch: str, write: str, gpu: bool) -> 
 
 @cache
 def _open_settings() -> tuple[str, ...]:
-    """What everyone may read in /etc; a folder of it that holds more is shown by its parts."""
+    """Return what everyone may read in /etc; a folder of it that holds more is shown by its parts."""
     return tuple(_open_parts("/etc")[1])
 
 
 def _open_parts(folder: str) -> tuple[bool, list[str]]:
-    """Whether everyone may read all that is in the folder, and what of it, in as few paths as can be."""
+    """Return True if everyone may read all of the folder, and what of it in as few paths as possible."""
     whole, parts = True, list[str]()
     try:
         entries = list(os.scandir(folder))
@@ -188,8 +191,11 @@ def _open_parts(folder: str) -> tuple[bool, list[str]]:
 
 
 def seccomp(network: bool, spread: bool, our_user: bool = False, shared: bool = False) -> list[str]:
-    """`our_user`: it could reach the files and processes of our own user in ways that Landlock does not know; `shared`:
-    what it leaves in the kernel, such as shared memory, would stay and be seen by others."""
+    """Filter system calls.
+
+    `our_user`: it could reach the files and processes of our own user in ways that Landlock does not know. `shared`:
+    what it leaves in the kernel, such as shared memory, would stay and be seen by others.
+    """
     return ["seccomp", str(network | spread << 1 | our_user << 2 | shared << 3)]
 
 
@@ -203,7 +209,7 @@ def own_folders() -> tuple[str, ...]:
 
 
 def _outermost(paths: Iterable[str]) -> Iterator[str]:
-    """The paths that are in no other of them."""
+    """Iterate over the paths that lie in no other of them."""
     found = sorted({os.path.normpath(path) for path in paths})
     for path in found:
         if not any(path.startswith(f"{other}/") for other in found if other != path):

@@ -54,7 +54,7 @@ class _Member:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether it is to be unpacked, by its name."""
+    """Return True if its name says that it is to be unpacked."""
     return path.name.endswith(ARCHIVES)
 
 
@@ -122,7 +122,7 @@ class _Copy:
             raise SourceRefused("it holds no file: pack the bot's program")
 
     def _make(self, name: str, make: Callable[[Path], None]) -> None:
-        """Raises SourceRefused where the name is taken, or cannot be one."""
+        """Make a file or a link. Raises SourceRefused if the name is taken or invalid."""
         place = self._place(name)
         self._files += 1
         self._count()
@@ -135,7 +135,7 @@ class _Copy:
             raise self._cannot(name, error) from None
 
     def _place(self, name: str) -> Path:
-        """Where a name lies in our folder. Raises SourceRefused where that is outside."""
+        """Return where a name lies in our folder. Raises SourceRefused if that is outside."""
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
             raise _leads_out(name)
@@ -222,7 +222,7 @@ def _of_folder(source: Path) -> Iterator[_Member]:
 
 
 def files_of(source: Path) -> list[Path]:
-    """The files whose change changes the digest: the archive, or what lies in the folder, as far as it is read."""
+    """Return the files whose change changes the digest: the archive, or what lies in the folder."""
     if not source.is_dir():
         return [source]
     files = [source]
@@ -234,8 +234,10 @@ def files_of(source: Path) -> list[Path]:
 
 
 def digest_of(source: Path) -> str:
-    """SHA-256 in hex of an archive, or of the names, kinds and contents in a folder. What will be refused has one, too.
-    Raises OSError where something cannot be read."""
+    """Return the SHA-256 in hex of an archive, or of the names, kinds and contents in a folder.
+
+    Even a source that will be refused has one. Raises OSError if something cannot be read.
+    """
     found, left = hashlib.sha256(), MOST_BYTES
     if not source.is_dir():
         with open_input(source) as file:
@@ -258,7 +260,7 @@ def digest_of(source: Path) -> str:
 
 
 def _add(update: Callable[[bytes], None], file: IO[bytes], most: int) -> int:
-    """How many bytes the file has; no more than a little above `most` are read."""
+    """Hash a file; return its size. Little more than `most` bytes are read."""
     size = 0
     while size <= most and (piece := file.read(_PIECE)):
         update(piece)
@@ -267,8 +269,10 @@ def _add(update: Callable[[bytes], None], file: IO[bytes], most: int) -> int:
 
 
 def _walk(folder: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that lies in a folder, always in the same order, a folder before what is in it; of what is too deep the
-    uppermost folders."""
+    """Iterate over all that lies in a folder, always in the same order, a folder before its content.
+
+    Of folders that lie too deep only the uppermost come.
+    """
     with os.scandir(folder) as entries:
         inside = sorted((entry for entry in entries if entry.name not in HISTORY), key=lambda entry: entry.name)
     for entry in inside:
@@ -278,7 +282,7 @@ def _walk(folder: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result]]
 
 
 def _open_file(path: Path) -> IO[bytes]:
-    """The folder may change while it is read: no link is followed, no pipe is waited for."""
+    """Open a file of a folder that may change meanwhile: follow no link, wait for no pipe."""
     return open_input(path, follow=False)
 
 
