@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 from ggp.referee.match.bot_spec import BotSpec
@@ -115,7 +116,4 @@ def _game(player: Player, setting: Setting) -> tuple[str, str]:
 
 def _common(one: Plies, two: Plies) -> int:
     """Return the number of plies that both begin with."""
-    for at, (left, right) in enumerate(zip(one, two, strict=False)):
-        if left != right:
-            return at
-    return min(len(one), len(two))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))

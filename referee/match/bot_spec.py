@@ -503,9 +503,7 @@ class Snapshot:
     """The versions of many programs at one moment. Each shared file is read once."""
 
     def __init__(self) -> None:
-        self._programs: dict[str, str] = {}
-        self._modules: dict[str, list[str]] = {}
-        self._hashes: dict[str, str] = {}
+        self._program, self._hash, self._module = cache(find_program), cache(_hash), cache(_module)
 
     def version_of(self, start: BotSpec) -> str:
         """See version_of."""
@@ -540,21 +538,6 @@ class Snapshot:
         if _PYTHON.fullmatch(Path(name).name) and "-m" in words[:-1]:
             files += self._module(words[words.index("-m") + 1])
         return files
-
-    def _program(self, name: str) -> str:
-        if name not in self._programs:
-            self._programs[name] = find_program(name)
-        return self._programs[name]
-
-    def _hash(self, file: str) -> str:
-        if file not in self._hashes:
-            self._hashes[file] = _hash(file)
-        return self._hashes[file]
-
-    def _module(self, name: str) -> list[str]:
-        if name not in self._modules:
-            self._modules[name] = _module(name)
-        return self._modules[name]
 
 
 def _module(name: str) -> list[str]:

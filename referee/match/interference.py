@@ -5,7 +5,8 @@ games can: a bot that loses time against one opponent only loses it to that oppo
 itself. So a match of two says how much was taken, and only a match or ladder of more says by whom.
 """
 
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 STOLEN_TIME, SLOW_INPUT = "stolen_time", "slow_input"
@@ -46,13 +47,7 @@ class Losses:
             self.slow_input += slow
 
     def __add__(self, other: "Losses") -> "Losses":
-        return Losses(
-            self.games + other.games,
-            self.robbed + other.robbed,
-            self.stolen + other.stolen,
-            self.slow + other.slow,
-            self.slow_input + other.slow_input,
-        )
+        return Losses(*map(operator.add, astuple(self), astuple(other)))
 
 
 class InterferenceTable:

@@ -71,7 +71,7 @@ class OpeningBook:
         return len(self._starts)
 
     def opening(self, pair: int, seed: int) -> Opening:
-        """Return the opening of a pair, from 0. After the last one the book begins again, a random one in another order."""
+        """Return the opening of a pair, from 0. After the last the book begins again, a random one reordered."""
         size, choice = len(self), self.choice
         turn, place = divmod(pair + choice.start - 1, size)
         if choice.order == "random":

@@ -180,7 +180,7 @@ class Player(ABC):
         return f"{self.name} does not undo"
 
     def knows(self, plies: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return those of the plies that it is told: GTP has no lists of dead stones."""
+        """Return those of the plies that it hears of: GTP has no lists of dead stones."""
         return [ply for ply in plies if self.agrees_by_genmove or not ply[1].startswith("dead:")]
 
     async def end_game(self, result: str) -> bool:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from multiprocessing.context import SpawnContext
 from pathlib import Path
@@ -224,7 +225,7 @@ class _State:
     playing = False  # whether SIGTERM may raise StopMatch, and DROP Dropped
     stopped = False
     at = 0  # the match that is played, as `mark` has it
-    registry: WorkerRegistry | None = None
+    registry: WorkerRegistry
     slot = 0  # its place in the registry
     spare: list[int]  # cores for bots that ponder
 
@@ -300,31 +301,21 @@ def _play(work: Batch) -> None:
         raise StopMatch
     if state.table is None:
         seen = show_plies() if work.setup.extras.shows_plies else None
-        notify = state.registry.notify if state.registry is not None else None
+        registry, waits = state.registry, partial(state.registry.waits, state.slot)
         state.table = MatchRunner(
-            _keep, state.live, state.place.bots, seen, spare=state.spare, waits=_say_why_waiting, notify=notify
+            _keep, state.live, state.place.bots, seen, spare=state.spare, waits=waits, notify=registry.notify
         )
     try:
         for place, (number, tried) in enumerate(zip_longest(work.numbers, work.tried, fillvalue=0)):
             state.at = mark(work.setup.key(number))
-            _say_what_is_played(state.at)
+            state.registry.plays(state.slot, state.at, time.monotonic())
             _look_whether_called_off()
             begun = {one.start.match: one for one in work.begun}
             opening = work.openings[place] if work.openings else None
             run_blocking(state.table.play(work.setup, number, tried, begun, opening))
     finally:
         state.at = 0  # nothing is dropped outside of here
-        _say_what_is_played(0)
-
-
-def _say_what_is_played(match: int) -> None:
-    if state.registry is not None:
-        state.registry.plays(state.slot, match, time.monotonic())
-
-
-def _say_why_waiting(why: str) -> None:
-    if state.registry is not None:
-        state.registry.waits(state.slot, why)
+        state.registry.plays(state.slot, 0, time.monotonic())
 
 
 def _keep(record: bytes, result: GameResult) -> None:
@@ -373,7 +364,7 @@ def _on_drop(number: int, frame: FrameType | None) -> None:
 
 
 def _look_whether_called_off() -> None:
-    if state.at and state.registry is not None and state.registry.is_called_off(state.at):
+    if state.at and state.registry.is_called_off(state.at):
         state.playing, state.at = False, 0
         raise MatchDropped
 
