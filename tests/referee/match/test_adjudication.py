@@ -13,17 +13,19 @@ from tests.support.cli import ggp
 
 LOST = AdjudicationRule.parse("resign", "winrate=0.02 plies=4 after=10")
 DRAWN = AdjudicationRule.parse("draw", "winrate=0.05,plies=6")
+BEHIND = AdjudicationRule.parse("resign", "score=10 plies=4 after=10")
+LEVEL = AdjudicationRule.parse("draw", "score=1 plies=6")
 
 
-def says(rate: object) -> str:
-    return json.dumps({"winrate": rate})
+def says(rate: object, measure: str = "winrate") -> str:
+    return json.dumps({"winrate": 0.5, measure: rate})
 
 
 def ended(rules: tuple[AdjudicationRule, ...], plies: list[tuple[int, object]]) -> tuple[int, int] | None:
-    """The ply after which it ends and the winner; `plies` are seat and winrate."""
+    """The ply after which it ends and the winner; `plies` are seat and what its bot says."""
     adjudicator = Adjudicator(rules)
-    for ply, (seat, rate) in enumerate(plies, 1):
-        if found := adjudicator.see(ply, seat, says(rate)):
+    for ply, (seat, said) in enumerate(plies, 1):
+        if found := adjudicator.see(ply, seat, says(said, rules[0].measure)):
             return ply, found[0]
     return None
 
@@ -33,23 +35,31 @@ def turns(first: object, second: object, plies: int) -> list[tuple[int, object]]
 
 
 @pytest.mark.parametrize(
-    ("plies", "end"),
+    ("rule", "plies", "end"),
     [
-        (turns(0.01, 0.99, 40), (14, 2)),
-        (turns(0.98, 0.02, 40), (14, 1)),
-        (turns(0.01, 0.9, 40), None),
-        (turns(0.01, 0.01, 40), None),
-        (turns(0.01, None, 40), None),
-        ([(1, 0.01)] * 40, None),
-        (turns(0.5, 0.5, 20) + turns(0.0, 1.0, 10), (24, 2)),
-        (turns(0.01, 0.99, 12) + turns(0.5, 0.5, 2) + turns(0.01, 0.99, 10), (18, 2)),
-        ([(1, 0.01), (1, 0.02), (2, 0.99), (2, 0.98)] * 10, (14, 2)),
+        (LOST, turns(0.01, 0.99, 40), (14, 2)),
+        (LOST, turns(0.98, 0.02, 40), (14, 1)),
+        (LOST, turns(0.01, 0.9, 40), None),
+        (LOST, turns(0.01, 0.01, 40), None),
+        (LOST, turns(0.01, None, 40), None),
+        (LOST, [(1, 0.01)] * 40, None),
+        (LOST, turns(0.5, 0.5, 20) + turns(0.0, 1.0, 10), (24, 2)),
+        (LOST, turns(0.01, 0.99, 12) + turns(0.5, 0.5, 2) + turns(0.01, 0.99, 10), (18, 2)),
+        (LOST, [(1, 0.01), (1, 0.02), (2, 0.99), (2, 0.98)] * 10, (14, 2)),
+        (BEHIND, turns(-10, 10, 40), (14, 2)),
+        (BEHIND, turns(12.5, -10, 40), (14, 1)),
+        (BEHIND, turns(-10, 9.9, 40), None),
+        (BEHIND, turns(-10, -10, 40), None),
+        (BEHIND, turns(-10, None, 40), None),
+        (LEVEL, turns(1, -0.5, 40), (6, 0)),
+        (LEVEL, turns(1.5, 0, 40), None),
+        (LEVEL, turns(-1, 1, 4) + turns(3, 0, 2) + turns(0, 0, 6), (11, 0)),
     ],
 )
-def test_a_lost_side_is_lost_when_both_say_so_long_enough(
-    plies: list[tuple[int, object]], end: tuple[int, int] | None
+def test_a_match_ends_when_both_say_so_long_enough(
+    rule: AdjudicationRule, plies: list[tuple[int, object]], end: tuple[int, int] | None
 ) -> None:
-    assert ended((LOST,), plies) == end
+    assert ended((rule,), plies) == end
 
 
 def test_a_draw_and_a_loss_are_looked_for_together() -> None:
@@ -71,56 +81,18 @@ def test_what_is_no_winrate(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", "winrate=0.5 plies=4", "winrate=x plies=4", "plies=4", "winrate=0.1", "winrate=0.1 plies=1",
-             "winrate=0.1 plies=2.5", "winrate=0.1 plies=4 plies=4", "score=400 movecount=3", "winrate=0.1.1 plies=4"]
+             "winrate=0.1 plies=2.5", "winrate=0.1 plies=4 plies=4", "score=400 movecount=3", "winrate=0.1.1 plies=4",
+             "score=0 plies=2", "score=10 winrate=0.1 plies=2", "score=2000000 plies=2", "score=3"]
 )  # fmt: skip
 def test_what_is_no_rule(text: str) -> None:
-    with pytest.raises(AdjudicationError, match=r"winrate=0\.02|plies=6"):
+    with pytest.raises(AdjudicationError, match=r"winrate=0\.02|plies=6|score=10"):
         AdjudicationRule.parse("resign", text)
-
-
-BEHIND = AdjudicationRule.parse("resign", "score=10 plies=4 after=10")
-LEVEL = AdjudicationRule.parse("draw", "score=1 plies=6")
-
-
-def ended_by_score(rule: AdjudicationRule, plies: list[tuple[int, object]]) -> tuple[int, int] | None:
-    adjudicator = Adjudicator((rule,))
-    for ply, (seat, score) in enumerate(plies, 1):
-        if found := adjudicator.see(ply, seat, json.dumps({"score": score, "winrate": 0.5})):
-            return ply, found[0]
-    return None
-
-
-@pytest.mark.parametrize(
-    ("rule", "plies", "end"),
-    [
-        (BEHIND, turns(-10, 10, 40), (14, 2)),
-        (BEHIND, turns(12.5, -10, 40), (14, 1)),
-        (BEHIND, turns(-10, 9.9, 40), None),
-        (BEHIND, turns(-10, -10, 40), None),
-        (BEHIND, turns(-10, None, 40), None),
-        (LEVEL, turns(1, -0.5, 40), (6, 0)),
-        (LEVEL, turns(1.5, 0, 40), None),
-        (LEVEL, turns(-1, 1, 4) + turns(3, 0, 2) + turns(0, 0, 6), (11, 0)),
-    ],
-)
-def test_scores_of_both_bots_end_a_match(
-    rule: AdjudicationRule, plies: list[tuple[int, object]], end: tuple[int, int] | None
-) -> None:
-    assert ended_by_score(rule, plies) == end
 
 
 def test_a_rule_is_written_as_it_is_read() -> None:
     for rule in (LOST, DRAWN, BEHIND, LEVEL):
         kind, _, words = str(rule).partition(" ")
         assert kind == rule.kind and AdjudicationRule.parse(rule.kind, words) == rule
-
-
-@pytest.mark.parametrize(
-    "text", ["score=0 plies=2", "score=10 winrate=0.1 plies=2", "score=2000000 plies=2", "score=3"]
-)
-def test_what_is_no_rule_about_scores(text: str) -> None:
-    with pytest.raises(AdjudicationError):
-        AdjudicationRule.parse("resign", text)
     assert AdjudicationRule.parse("draw", "score=0 plies=2").level == 0
 
 

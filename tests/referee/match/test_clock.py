@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.referee.match.clock import NO_LIMIT, ByoyomiClock, ControlKind, PeriodClock, TimeControl, ggp_clock
+from ggp.referee.match.clock import NO_LIMIT, ControlKind, TimeControl, ggp_clock
 
 TEXTS = [
     "10+0.1",
@@ -61,35 +61,41 @@ def test_what_is_no_control_is_refused_with_the_forms(text: str) -> None:
         TimeControl.parse(text)
 
 
-def test_fischer_adds_after_each_move_and_forgives_nothing_by_itself() -> None:
-    clock = TimeControl.parse("1+0.1").clock()
-    assert (clock.spend(400), clock.left) == (0, 700)
-    assert (clock.spend(700), clock.left) == (0, 100)  # all of it is in time
-    assert (clock.spend(130), clock.left) == (30, 100)
+# Of each control: the moves that are made by its clock, each as ms used, ms of overrun, and then left and time_left.
+SPENT = {
+    "1+0.1": [(400, 0, 700, (700, 0)), (700, 0, 100, (100, 0)), (130, 30, 100, (100, 0))],  # forgives nothing by itself
+    "2/10": [(4000, 0, 6000, (6000, 1)), (1000, 0, 10_000, (10_000, 2)), (10_001, 1, 0, (0, 1))],
+    "10+2/5": [  # Canadian byo-yomi begins in the move in which main time ends
+        (9000, 0, 6000, (1000, 0)),
+        (3000, 0, 3000, (3000, 1)),
+        (3000, 0, 5000, (5000, 2)),  # the second stone, and a new period
+        (0, 0, 5000, (5000, 1)),
+        (5001, 1, 5000, (5000, 2)),
+    ],
+    "10+3/5": [(10_000, 0, 5000, (5000, 3))],  # main time that is used to the last costs no stone of a period
+    "10+3x5": [  # Japanese byo-yomi loses the periods that a move outlasts
+        (9000, 0, 16_000, (1000, 0)),
+        (6000, 0, 15_000, (5000, 3)),  # 1 s of main time and one whole period
+        (4999, 0, 15_000, (5000, 3)),
+        (5001, 0, 10_000, (5000, 2)),
+        (10_000, 0, 5000, (5000, 1)),
+        (5002, 2, 5000, (5000, 1)),
+    ],
+    "2x5": [(0, 0, 10_000, (5000, 2))],  # without main time it begins in its periods
+    "0.5/move": [(500, 0, 500, (500, 1)), (501, 1, 500, (500, 1))],
+    "none": [(600_000, 0, NO_LIMIT, (NO_LIMIT, 1))],
+}
 
 
-def test_a_period_is_renewed_after_its_moves_and_nothing_is_carried_over() -> None:
-    clock = TimeControl.parse("2/10").clock()
-    assert isinstance(clock, PeriodClock)
-    assert (clock.spend(4000), clock.left, clock.moves) == (0, 6000, 1)
-    assert (clock.spend(1000), clock.left, clock.moves) == (0, 10_000, 2)
-    assert clock.spend(10_001) == 1
+@pytest.mark.parametrize("text", SPENT)
+def test_what_a_clock_charges_and_leaves(text: str) -> None:
+    clock = TimeControl.parse(text).clock()
+    for used, *expected in SPENT[text]:
+        assert [clock.spend(used), clock.left, clock.time_left()] == expected
 
 
-def test_canadian_byoyomi_begins_in_the_move_in_which_main_time_ends() -> None:
-    clock = TimeControl.parse("10+2/5").clock()
-    assert isinstance(clock, PeriodClock)
-    assert (clock.left, clock.time_left()) == (15_000, (10_000, 0))
-    assert (clock.spend(9_000), clock.time_left(), clock.left) == (0, (1_000, 0), 6_000)
-    assert (clock.spend(3_000), clock.time_left(), clock.left) == (0, (3_000, 1), 3_000)
-    assert (clock.spend(3_000), clock.time_left()) == (0, (5_000, 2))  # the second stone, and a new period
-    assert (clock.spend(0), clock.time_left()) == (0, (5_000, 1))
-    assert (clock.spend(5_001), clock.time_left()) == (1, (5_000, 2))
-
-
-def test_main_time_that_is_used_to_the_last_has_cost_no_stone_of_a_period() -> None:
-    clock = TimeControl.parse("10+2/5").clock()
-    assert (clock.spend(10_000), clock.time_left()) == (0, (5_000, 2))
+def test_without_a_clock_a_move_may_take_600_seconds() -> None:
+    assert TimeControl.parse("none").clock().left == NO_LIMIT == 600_000
 
 
 @given(st.integers(1, 40), st.lists(st.integers(0, 40_000), max_size=60))
@@ -111,35 +117,6 @@ def test_a_period_gives_its_moves_their_time_and_no_more(stones: int, moves: lis
         assert overrun == max(0, used - allowed)
         if overrun:
             return
-
-
-def test_byoyomi_loses_the_periods_that_a_move_outlasts() -> None:
-    clock = TimeControl.parse("10+3x5").clock()
-    assert isinstance(clock, ByoyomiClock)
-    assert clock.left == 25_000
-    assert (clock.spend(9_000), clock.main, clock.periods) == (0, 1_000, 3)
-    assert (clock.spend(6_000), clock.main, clock.periods) == (0, 0, 3)  # 1 s of main time and one whole period
-    assert (clock.spend(4_999), clock.periods) == (0, 3)
-    assert (clock.spend(5_001), clock.periods) == (0, 2)
-    assert (clock.spend(10_000), clock.periods) == (0, 1)
-    assert clock.left == 5_000
-    assert clock.spend(5_002) == 2
-
-
-def test_byoyomi_without_main_time_begins_in_its_periods() -> None:
-    clock = TimeControl.parse("2x5").clock()
-    assert (clock.left, clock.time_left()) == (10_000, (5_000, 2))
-
-
-def test_a_time_for_each_move_is_always_whole_again() -> None:
-    clock = TimeControl.parse("0.5/move").clock()
-    assert (clock.spend(500), clock.left, clock.spend(501), clock.left) == (0, 500, 1, 500)
-
-
-def test_without_a_clock_a_move_may_take_600_seconds() -> None:
-    clock = TimeControl.parse("none").clock()
-    assert clock.left == NO_LIMIT == 600_000
-    assert clock.spend(600_000) == 0
 
 
 @given(st.sampled_from(TEXTS), st.lists(st.integers(0, 20_000), max_size=60))

@@ -64,6 +64,7 @@ def play(
     """One match of two humans who share the script, or of one against a bot in seat 2."""
     setup = make_setup(game, HUMAN, bots[0] if bots else OTHER, time=time)
     script, path = HumanScript(*lines), tmp_path / "games.jsonl"
+    path.unlink(missing_ok=True)
     events: list[Event] = []
     with RecordFile(path) as recorder:
         report = play_by_hand(new_run(replace(setup, games=1)), recorder, script, events.append)
@@ -230,7 +231,6 @@ def test_the_agreement_about_dead_stones(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "go,size=2,agreement=on", *lines)
     assert moves(record)[2:6] == ["1 black pass", "2 white pass", "1 black dead:A1", "2 white dead:A1"]
     assert "Name the dead stones" in script.text and "`agree` to dead:A1" in script.text
-    (tmp_path / "games.jsonl").unlink()
     record, script, _ = play(tmp_path, "go,size=2,agreement=on", "A1", "B2", "pass", "pass", ":moves", "none", "NONE")
     assert moves(record)[4:] == ["1 black dead:", "2 white dead:"] and "every list of dead stones" in script.text
 
@@ -240,14 +240,9 @@ def test_bids_and_sides(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "stigmergy,size=3", "-x", "3", "swap")
     assert moves(record)[:2] == ["1 black bid:3", "2 white swap-sides"]
     assert "Bid the komi" in script.text and "Choose: swap-sides or keep-sides" in script.text
-    (tmp_path / "games.jsonl").unlink()
     first = str(next(word for word in script.words[-1] if word.isalnum() and word[-1:].isdigit()))
     record, _, _ = play(tmp_path, "stigmergy,size=3", "bid:2", "keep-sides", first)
     assert moves(record)[1:] == ["2 white keep-sides", f"1 black {first}"]
-
-
-@pytest.mark.slow
-def test_a_swap_on_the_board(tmp_path: Path) -> None:
     record, _, _ = play(tmp_path, "laido,size=3", "B2", "swap-sides", "B3", "resign")
     assert moves(record) == ["1 black B2", "2 white swap-sides", "1 white B3"]
     assert record.end is not None and (record.end.result, record.end.winner) == ("W+R", 1)
@@ -265,15 +260,9 @@ def test_the_clock_of_a_human_is_honest(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "go,size=2", "A1", None, time="20")
     assert record.end is not None and (record.end.result, record.end.termination) == ("B+T", "time")
     assert script.status == "other 20.0 s, the other 20.0 s" and record.plies[0].left is not None
-    (tmp_path / "games.jsonl").unlink()
     record, script, _ = play(tmp_path, "go,size=2", "A1", time="none")
     assert script.status == "" and record.plies[0].left is None
-
-
-@pytest.mark.slow
-def test_the_end_of_input_resigns(tmp_path: Path) -> None:
-    record, script, _ = play(tmp_path, "go,size=2")
-    assert record.end is not None and record.end.result == "W+R" and "The input has ended: resigned" in script.text
+    assert record.end is not None and record.end.result == "B+R" and "The input has ended: resigned" in script.text
 
 
 @pytest.mark.slow
@@ -352,51 +341,40 @@ def test_several_at_a_time_are_too_many(capsys: pytest.CaptureFixture[str]) -> N
     assert "a human plays one match at a time" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_at_a_terminal(tmp_path: Path) -> None:
-    """Completion, a clock that runs in the line below, Ctrl-C: nothing is left behind."""
-    words = ("match", "yugo,size=5", "human", "random", "--time", "600", "--record", str(tmp_path / "games.jsonl"))
-    with Terminal(*words, home=tmp_path) as terminal:
-        terminal.expect("black (human)>")
-        terminal.expect("the other 10:00")
-        terminal.type("butt\t")
-        terminal.expect("button")
-        terminal.type("\r")
-        terminal.expect("white played")
-        terminal.expect("black (human)>")
-        terminal.type(":why Z9\r")
-        terminal.expect("Z9 is illegal")
-        terminal.type("\x03")
-        assert terminal.end() == 130
-    assert "stopped" in terminal.text and not [*tmp_path.glob("games*")]
+TURN = "black (human)>"
+AT_A_TERMINAL: dict[str, tuple[list[str], list[tuple[str, str]], int, str]] = {
+    "completion, a clock that runs, Ctrl-C": (
+        ["--time", "600", "--record", "games.jsonl"],
+        [
+            *((TURN, ""), ("the other 10:00", "butt\t"), ("button", "\r")),
+            *(("white played", ""), (TURN, ":why Z9\r"), ("Z9 is illegal", "\x03")),
+        ],
+        130,
+        "stopped",
+    ),
+    "an undo, a hint and the rules": (
+        [],
+        [
+            *((TURN, "C3\r"), ("white played", ""), (TURN, ":hint random 1\r")),
+            *(("random: ", ""), (TURN, ":undo\r"), ("2 plies taken back by agreement", ""), (" continues ", "")),
+            *((TURN, ":rules\r"), ("button", ""), (TURN, "C3\r"), ("white played", "resign\r")),
+        ],
+        0,
+        "ended by: resignation 1",
+    ),
+    "a clock that runs out": (["--time", "0.5"], [("Result: W+T, time", "")], 0, "ended by: time 1"),
+}
 
 
 @pytest.mark.slow
-def test_an_undo_a_hint_and_the_rules_at_a_terminal(tmp_path: Path) -> None:
-    with Terminal("match", "yugo,size=5", "human", "random", home=tmp_path, rows=60) as terminal:
-        terminal.expect("black (human)>")
-        terminal.type("C3\r")
-        terminal.expect("white played")
-        terminal.expect("black (human)>")
-        terminal.type(":hint random 1\r")
-        terminal.expect("random: ")
-        terminal.expect("black (human)>")
-        terminal.type(":undo\r")
-        terminal.expect("2 plies taken back by agreement")
-        terminal.expect(" continues ")
-        terminal.expect("black (human)>")
-        terminal.type(":rules\r")
-        terminal.expect("button")
-        terminal.expect("black (human)>")
-        terminal.type("C3\r")
-        terminal.expect("white played")
-        terminal.type("resign\r")
-        assert terminal.end() == 0
-    assert "ended by: resignation 1" in terminal.text
-
-
-@pytest.mark.slow
-def test_a_clock_that_runs_out_at_a_terminal(tmp_path: Path) -> None:
-    with Terminal("match", "go,size=5", "human", "random", "--time", "0.5", home=tmp_path) as terminal:
-        terminal.expect("Result: W+T, time")
-        assert terminal.end() == 0
+@pytest.mark.parametrize("name", AT_A_TERMINAL)
+def test_at_a_terminal(tmp_path: Path, name: str) -> None:
+    """What is expected on the screen, and typed then; nothing is left behind."""
+    options, steps, status, last = AT_A_TERMINAL[name]
+    words = [str(tmp_path / word) if word.endswith("jsonl") else word for word in options]
+    with Terminal("match", "yugo,size=5", "human", "random", *words, home=tmp_path, rows=60) as terminal:
+        for expected, typed in steps:
+            terminal.expect(expected)
+            terminal.type(typed)
+        assert terminal.end() == status
+    assert last in terminal.text and not [*tmp_path.glob("games*")]
