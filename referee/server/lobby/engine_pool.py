@@ -45,16 +45,19 @@ _ACCEPT = 0.01  # seconds between attempts to connect to an engine that accepts 
 
 
 class EngineLink(ABC):
-    """The way to one engine, in the running loop. `lost` is called when the engine is gone; `exited` says how."""
+    """The connection to one engine, in the running loop, for the sessions of many matches."""
 
     def __init__(self, lost: Callable[[], None], exited: Callable[[], str]) -> None:
+        """`lost` is called when the engine is gone; `exited` returns how it ended, or ""."""
         self.lost, self.exited = lost, exited
         self.sessions: set[EngineSession] = set()
 
     @abstractmethod
     async def connect(self, seconds: float) -> "EngineSession":
-        """Open a session, within this time if the engine is busy. After a failure it has ended, and `lost` was
-        called."""
+        """Open a session, within `seconds` if the engine is busy.
+
+        After a failure the session has ended, and `lost` was called.
+        """
 
     def close(self) -> None:
         for session in list(self.sessions):
@@ -62,12 +65,12 @@ class EngineLink(ABC):
 
 
 class EngineSession(Peer, ABC):
-    """One conversation with an engine: a Transport and a Peer. `overdue`: it was silent for too long."""
+    """One conversation with an engine."""
 
     def __init__(self, link: EngineLink) -> None:
         self.now = time.monotonic
         self.inbox = Inbox()
-        self.overdue = False
+        self.overdue = False  # it was silent for too long
         self._link = link
         link.sessions.add(self)
         self.channel = Channel(self, PeerRole.ENGINE)
@@ -85,11 +88,11 @@ class EngineSession(Peer, ABC):
 
     @property
     def usable(self) -> bool:
-        """Whether it can serve another match: it lives and owes nothing."""
+        """True if it can serve another match: it lives and owes no answer."""
         return self in self._link.sessions and not (self.overdue or self.channel.connection.awaited)
 
     def close_stdin(self) -> None:
-        """There is no half of a session."""
+        """Do nothing: a session cannot be closed by half."""
 
     def close(self) -> None:
         self._link.sessions.discard(self)
@@ -99,13 +102,13 @@ class EngineSession(Peer, ABC):
         return self._link.exited()
 
     async def stop(self, kill: bool = False) -> None:
-        """Its engine goes on."""
+        """Do nothing: the engine serves others."""
 
 
 class StreamLink(EngineLink):
-    """To an engine at `unix:///PATH`: each session is a connection.
+    """The link to an engine at `unix:///PATH`: each session is a connection.
 
-    A match that is alone blocks for its answer, which saves a turn of the loop. Matches that go on in the same turn all
+    A match that is alone blocks for its answer, which saves a turn of the loop. Matches that run in the same turn all
     send their questions first, and their answers are read together.
     """
 
@@ -117,7 +120,7 @@ class StreamLink(EngineLink):
         self._asked: deque[_EngineStream] = deque()  # sessions whose answers are read together
 
     def listens(self) -> bool:
-        """Whether a session can be opened."""
+        """Return True if a session can be opened."""
         try:
             self._connected().close()
         except OSError:
@@ -139,14 +142,14 @@ class StreamLink(EngineLink):
         return _EngineStream(self, theirs)
 
     def may_block(self) -> bool:
-        """Whether to block for an answer for a moment. Call `blocked` after it."""
+        """Return True if a session should block for its answer for a moment. Call `blocked` afterwards."""
         if Inbox.woken or self._asked or self._held >= TURN:
             self._held = 0.0
             return False
         return self._worth_waiting()
 
     def blocked(self, seconds: float, came: bool) -> None:
-        """It was waited so long for an answer, and it came or not."""
+        """Record how long a session blocked, and whether its answer came."""
         self._held += seconds
         self._in_vain = 0 if came else self._in_vain + 1
 
@@ -171,7 +174,7 @@ class StreamLink(EngineLink):
                 asyncio.get_running_loop().call_soon(self._read_asked)
 
     def _worth_waiting(self) -> bool:
-        """Whether the last few waits were not all in vain; from time to time one is tried all the same."""
+        """Return False if the last few waits were all in vain, except from time to time."""
         self._skipped += 1
         if self._in_vain >= _IN_VAIN and self._skipped < _AGAIN:
             return False
@@ -179,7 +182,7 @@ class StreamLink(EngineLink):
         return True
 
     def _connected(self) -> socket.socket:
-        """Raises OSError; BlockingIOError if the engine accepts no connection now."""
+        """Connect a socket. Raises OSError, which is BlockingIOError if the engine accepts no connection now."""
         theirs = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             theirs.connect(self._path)
@@ -206,7 +209,7 @@ class _EngineStream(EngineSession):
 
     @property
     def usable(self) -> bool:
-        """See EngineSession; nor has it sent anything unasked, or ended."""
+        """True if it lives, owes no answer and has sent nothing unasked."""
         return super().usable and not self._poll.poll(0)
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
@@ -219,7 +222,7 @@ class _EngineStream(EngineSession):
             self._end()
 
     def exchange(self, lines: tuple[str, ...], number: int, seconds: float) -> Exchanged | None:
-        """See channel.Exchanged. It blocks for a moment at most: what comes later is read in the loop."""
+        """Ask as channel.Exchanged says, and block for a moment at most: what comes later is read in the loop."""
         theirs = self._socket
         if theirs is None:
             return None
@@ -248,11 +251,11 @@ class _EngineStream(EngineSession):
             self._waits = False
 
     def has_come(self, milliseconds: int) -> bool:
-        """Whether something can be read within this time, or its match waits no longer."""
+        """Return True if something can be read within this time, or if the match no longer waits."""
         return not self._waits or bool(self._poll.poll(milliseconds))
 
     def receive(self) -> bool:
-        """Read what has come, if it is waited for; False if nothing has."""
+        """Read what has come, if the match waits for it. Return False if nothing has come."""
         theirs = self._socket
         if theirs is None or not self._waits:
             return True
@@ -300,7 +303,7 @@ class _EngineStream(EngineSession):
 
 
 class RouterLink(EngineLink):
-    """To an engine at a ZeroMQ address: each session is a named connection of one ROUTER socket."""
+    """The link to an engine at a ZeroMQ address: each session is a named connection of one ROUTER socket."""
 
     def __init__(
         self,
@@ -390,9 +393,15 @@ _SWEEP = 1.0  # seconds between checks of the processes and their stderr
 
 
 class Engines:
-    """`processes` for every engine that is a program; `folder` is where their sockets lie."""
+    """The engines of all pools."""
 
     def __init__(self, folder: Path, processes: int, budgets: Timeouts, event_log: EventLog) -> None:
+        """Start nothing before `open`.
+
+        Args:
+            folder: Where the sockets of the engines lie.
+            processes: How many to start of each engine that is a program.
+        """
         self._folder, self._processes, self._budgets, self._event_log = folder, processes, budgets, event_log
         self._shares: dict[BotSpec, list[_EngineShare]] = {}
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -400,11 +409,11 @@ class Engines:
 
     @property
     def free(self) -> int:
-        """How many more matches any one engine can take, at the least."""
+        """The number of matches that every engine can still take."""
         return min((sum(SESSIONS - share.leased for share in shares) for shares in self._shares.values()), default=0)
 
     async def open(self, starts: set[BotSpec]) -> None:
-        """Start them. Raises EngineFailed."""
+        """Start these engines. Raises EngineFailed."""
         for number, start in enumerate(sorted(starts, key=lambda one: one.command)):
             count = self._processes if start.argv else 1
             self._shares[start] = [
@@ -421,7 +430,7 @@ class Engines:
 
     @contextlib.asynccontextmanager
     async def session(self, start: BotSpec) -> AsyncIterator[Engine]:
-        """An engine for one match. Raises EngineFailed if it does not start."""
+        """Provide an engine for one match. Raises EngineFailed if it does not start."""
         share = min(self._shares[start], key=lambda one: one.leased)
         share.leased += 1
         engine: Engine | None = None
@@ -446,13 +455,13 @@ class Engines:
 
 
 class _EngineShare:
-    """One engine that plays many matches. `ended`: why it stopped, "" while it runs."""
+    """One engine that plays many matches."""
 
     def __init__(
         self, start: BotSpec, path: Path, context: "zmq.Context[zmq.Socket[bytes]]", budgets: Timeouts
     ) -> None:
         self.leased = 0
-        self.ended = "not started"
+        self.ended = "not started"  # why it stopped, "" while it runs
         self._start, self._path, self._context, self._budgets = start, path, context, budgets
         self._idle: list[Engine] = []
         self._process: Process | None = None
@@ -470,7 +479,7 @@ class _EngineShare:
         self.ended = ""
 
     async def close(self) -> None:
-        """End it; its running matches have no engine any more."""
+        """End the engine, and with it the sessions of its running matches."""
         self.fail("it was ended")
         await self._end()
 
@@ -482,7 +491,7 @@ class _EngineShare:
                 await self.open()
 
     async def engine(self) -> Engine:
-        """An engine with a session of its own."""
+        """Return an engine with a session of its own."""
         if self._idle:
             return self._idle.pop()
         assert self._link is not None
@@ -495,8 +504,10 @@ class _EngineShare:
         return engine
 
     async def release(self, engine: Engine) -> None:
-        """Keep it for the next match unless it owes an answer. An engine that is silent for too long is stuck for all
-        matches."""
+        """Keep an engine's session for the next match unless it owes an answer.
+
+        An engine that was silent for too long is stuck for all matches, and is ended.
+        """
         session, link = engine.peer, self._link
         assert isinstance(session, EngineSession)
         if session.usable:
@@ -510,7 +521,7 @@ class _EngineShare:
                         await self._end()
 
     def check(self) -> None:
-        """Notice an unnoticed end, and drain stderr so that a full pipe does not block the engine."""
+        """Notice if the engine has ended, and drain stderr so that a full pipe does not block it."""
         if self._process is None or self.ended:  # a process that is being ended belongs to another thread
             return
         self._process.drain_stderr()

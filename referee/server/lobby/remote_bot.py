@@ -60,8 +60,10 @@ class Lateness:
             self._timer = None
 
     def between(self, asked: float, now: float) -> float:
-        """Seconds since `asked` in which the loop could neither send nor receive: all standstills, and the delay in
-        which what is received `now` may have come."""
+        """Return the seconds since `asked` in which the loop could neither send nor receive.
+
+        They are all standstills, and the delay in which what is received `now` may have come.
+        """
         due = self._due
         if now <= due and now - self._when >= _RECENT and (not self._stood or self._stood[-1][1] <= asked):
             return 0.0  # almost always
@@ -102,11 +104,17 @@ Send = Callable[[bytes, bytes, Sequence[bytes]], bool]
 
 
 class RemoteBot(Peer):
-    """`send(route, kind, payloads)` is False for a connection that is gone or does not read; `cap`: seconds."""
+    """One bot that dialled in, through all its connections."""
 
     look = _FOR_EVER  # no polling: the sessions report the end
 
     def __init__(self, send: Send, lateness: Lateness, cap: float) -> None:
+        """Make a bot without a connection.
+
+        Args:
+            send: Sends payloads of a kind on a route. Returns False if the connection is gone or does not read.
+            cap: Seconds of network delay that a move is credited, at most.
+        """
         self.now = lateness.now
         self.route = b""  # "" while there is no connection
         self.ended = ""  # why nothing more comes from it
@@ -139,7 +147,7 @@ class RemoteBot(Peer):
     # -- a Transport -------------------------------------------------------------------------------------------------
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """See Transport.write. What cannot leave now is sent when the bot is back."""
+        """Write as a Transport does. What cannot leave now is sent when the bot is back."""
         lines, awaited = data.decode().split("\n")[:-1], self._script.awaited
         idle = not awaited
         self._asked, self._host, self._held = self.now(), 0.0, 0.0
@@ -157,7 +165,7 @@ class RemoteBot(Peer):
             self.lose()
 
     async def read(self, deadline: float) -> bytes:
-        """See Transport.read. No deadline passes while the server stands still."""
+        """Read as a Transport does. No deadline passes while the server stands still."""
         given = 0.0
         while True:
             try:
@@ -169,7 +177,7 @@ class RemoteBot(Peer):
                 given = late
 
     def close_stdin(self) -> None:
-        """There is no half of a connection."""
+        """Do nothing: a connection cannot be closed by half."""
 
     def close(self) -> None:
         self.end("it was dismissed")
@@ -194,7 +202,7 @@ class RemoteBot(Peer):
         return "\n".join(self._stderr[-news:] if news else ())
 
     async def stop(self, kill: bool = False) -> None:
-        """Sessions ends the connection."""
+        """Do nothing: Sessions ends the connection."""
 
     def waited(self) -> float:
         return self._late
@@ -221,11 +229,11 @@ class RemoteBot(Peer):
 
     @property
     def awaited(self) -> int:
-        """Answers that are still to come."""
+        """The number of answers that are still to come."""
         return len(self._script.awaited) + len(self._own)
 
     def on_answer(self, answer: bytes, now: float) -> bool:
-        """An answer arrived; False if it is unexpected, or the bot cannot continue its match (`unlike`)."""
+        """Take an answer. Return False if it is unexpected, or if the bot cannot continue its match (`unlike`)."""
         self._out -= 1
         taken = self._on_own_answer(answer, now) if self._own else self._on_match_answer(answer, now)
         if self._queue and self._send_queued() and not self._queue:
@@ -249,7 +257,7 @@ class RemoteBot(Peer):
         return True
 
     def on_stderr(self, text: str) -> None:
-        """A line of its stderr."""
+        """Take a line of its stderr."""
         self._stderr.append(text[:200])
         del self._stderr[:-_LINES]
         self._news = min(self._news + 1, _LINES)
@@ -264,7 +272,7 @@ class RemoteBot(Peer):
         self._script.end()
 
     def lose(self) -> None:
-        """The connection is lost; the clock keeps running."""
+        """Mark the connection as lost. The clock keeps running."""
         if self.route and not self.ended:
             self.route, self.away, self._was_away = b"", self.now(), True
             self._probe, self._catching_up, self._out = 0.0, False, 0
@@ -278,14 +286,14 @@ class RemoteBot(Peer):
         self._send_own([*self._who, *(self._script.told or ())])
 
     def end(self, reason: str) -> None:
-        """The bot will not reconnect."""
+        """End the bot, which will not reconnect."""
         if not self.ended:
             self.lose()
             self.ended = reason
             self._inbox.end()
 
     def _put(self, lines: Sequence[str], probe: bool) -> None:
-        """`probe`: measure the answer to the first line, if it is a quick command."""
+        """Queue lines. With `probe`, measure the answer to the first one if it is a quick command."""
         if probe and lines:
             self._begin_probe(lines)
         self._queue.extend(f"{line}\n".encode() for line in lines)
@@ -296,7 +304,7 @@ class RemoteBot(Peer):
         self._probe = self.now() if without_id(lines[0]).partition(" ")[0] in QUICK else 0.0
 
     def _send_queued(self) -> bool:
-        """Send what fits into the window; False: the connection is lost."""
+        """Send what fits into the window. Return False if the connection is lost."""
         some = [self._queue.popleft() for _ in range(min(_WINDOW - self._out, len(self._queue)))]
         self._out += len(some)
         if some and not self._send(self.route, b"C", some):
@@ -305,7 +313,7 @@ class RemoteBot(Peer):
         return True
 
     def _measure(self, now: float) -> None:
-        """The answer to a probe came. Delays of our own are not part of the round-trip time."""
+        """Measure the round-trip time of a probe whose answer came, without delays of our own."""
         self._way = max(0.0, now - self._probe - self._lateness.between(self._probe, now))
         self._ways.append(self._way)
         self.way = min(self._ways)
@@ -314,7 +322,7 @@ class RemoteBot(Peer):
     # -- lines of our own ---------------------------------------------------------------------------------------------
 
     def _send_own(self, lines: list[str]) -> None:
-        """Send these before anything else; the latency is measured again with the first."""
+        """Send these lines before anything else, and measure the round-trip time again with the first."""
         self._ways.clear()
         self.way = 0.0
         self._catching_up = True
@@ -348,7 +356,7 @@ class RemoteBot(Peer):
 
 
 def _body(answer: bytes) -> bytes:
-    """The text of an answer, bounded."""
+    """Return the text of an answer, bounded."""
     return answer[1 : _LONGEST_WHO + 20].lstrip(b"0123456789").strip()[:_LONGEST_WHO]
 
 
@@ -360,19 +368,19 @@ DIALLED = "dialled in"  # in place of a command line
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A bot of the lobby's own file, here `copies` times at once. `hash`: of its program."""
+    """A bot of the lobby's own file."""
 
     entrant: Entrant
-    copies: int = 1
-    hash: str = ""
+    copies: int = 1  # processes of it
+    hash: str = ""  # of its program
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a connection speaks for: proved by a key, or only claimed where no keys are used. Bots of one owner are not
-    paired.
+    """The owner and the bot that a connection speaks for: proved by a key, or only claimed if no keys are used.
 
-    A local bot is known by its process. Its copies, counted from 0, are one bot that plays several matches at a time.
+    Bots of one owner are not paired. A local bot is known by its process. Its copies, counted from 0, are one bot that
+    plays several matches at a time.
     """
 
     owner: str
@@ -393,14 +401,14 @@ class Identity:
 
 @dataclass(slots=True, eq=False)
 class ConnectedBot:
-    """One bot. `player` is None until the handshake is over; `playing`: it is in a match."""
+    """A bot that has said hello."""
 
     identity: Identity
     games: frozenset[str]  # empty: all
     line: RemoteBot
-    player: Player | None = None
+    player: Player | None = None  # until the handshake is over
     version: str = ""
-    playing: bool = False
+    playing: bool = False  # it is in a match
     challenges: bool = True  # whether it accepts any
     seat: bool = False  # a person plays: unrated games only
     leaving: bool = False  # it has announced that it plays no other game
@@ -421,7 +429,7 @@ class ConnectedBot:
 
     @property
     def start(self) -> BotSpec:
-        """Its ladder entry. The version is the one that the bot reports, unless it is local."""
+        """Its ladder entry, with the version that the bot reports unless it is local."""
         local = self.identity.local
         return local.entrant.start if local else BotSpec(self.name, DIALLED, version=self.version)
 
@@ -439,10 +447,10 @@ class ConnectedBot:
         )
 
     def entry(self, pools: Sequence[Pool]) -> Entrant:
-        """Its ladder entry: of a local bot as in the file, of others in every pool whose game they play.
+        """Return its ladder entry.
 
-        A bot that accepts challenges is in the unrated pools beside these, too. A person is in unrated pools alone, and
-        only where the file allows it.
+        A local bot plays in the pools of the file, and others in every pool whose game they play. A bot that accepts
+        challenges is also in the unrated pools beside these. A person is in unrated pools only, if the file allows it.
         """
         if self._entry is None:  # every round of pairing asks for it
             if local := self.identity.local:
@@ -455,12 +463,12 @@ class ConnectedBot:
         return self._entry
 
     def set_terms(self, hello: Hello) -> None:
-        """What it plays from now on."""
+        """Apply what a hello says about what the bot plays."""
         self.challenges, self.seat, self._entry = hello.challenges, hello.seat, None
         self.moves = hello.moves
 
     def met(self, player: Player) -> None:
-        """The handshake is over."""
+        """Take the player of a handshake that is over."""
         said = json.dumps([DIALLED, player.party.program, player.party.version])
         self.player = player
         player.asks_engine = self.start.asks_engine
@@ -488,17 +496,17 @@ QUICK = frozenset(("play", "ggp-clock", "time_left", "protocol_version", "name",
 
 
 class MatchTranscript:
-    """The commands of one bot: `told` set up the match and were answered, `awaited` were not (as sent, with ids)."""
+    """The commands of one bot in a match, which are sent again when it reconnects."""
 
     __slots__ = ("_clock", "awaited", "told")
 
     def __init__(self) -> None:
         self._clock = ""  # the clock command for the awaited move, if it was answered
-        self.awaited: deque[str] = deque()
-        self.told: list[str] | None = None  # None between matches
+        self.awaited: deque[str] = deque()  # not answered yet, as sent, with ids
+        self.told: list[str] | None = None  # answered, and needed for the position; None between matches
 
     def start(self) -> None:
-        """A new match."""
+        """Begin a match."""
         self.told = []
 
     def end(self) -> None:
@@ -506,7 +514,7 @@ class MatchTranscript:
         self._clock = ""
 
     def answered(self, answer: bytes) -> str | None:
-        """The command that this answers, without its id; None if it is unexpected."""
+        """Take an answer, and return its command without the id. Return None if it is unexpected."""
         if not self.awaited:
             return None
         line = without_id(self.awaited.popleft())
@@ -515,17 +523,17 @@ class MatchTranscript:
         return line
 
     def again(self, elapsed: int) -> list[str]:
-        """The awaited commands, to be sent once more `elapsed` ms later, with clocks that have run on."""
+        """Return the awaited commands with clocks that have run on by `elapsed` milliseconds."""
         mover = self._mover()
         return [run_on(line, mover, elapsed) for line in self.awaited]
 
     def clock(self, elapsed: int) -> str:
-        """The clock command to send before these, because it was answered already; "" if there is none."""
+        """Return the clock command to send before these, "" if none was answered already."""
         mover = self._mover()
         return run_on(self._clock, mover, elapsed) if mover else ""
 
     def _mover(self) -> str:
-        """The colour whose move is awaited, or ""."""
+        """Return the colour whose move is awaited, or ""."""
         asked = [word for word in map(without_id, self.awaited) if word.startswith(_GENMOVES)]
         return asked[-1].partition(" ")[2] if asked else ""
 
@@ -549,13 +557,13 @@ class MatchTranscript:
 
 
 def without_id(line: str) -> str:
-    """`12 play B D4` -> `play B D4`."""
+    """Remove the id of a command: `12 play B D4` becomes `play B D4`."""
     number, _, rest = line.partition(" ")
     return rest if number.isdigit() else line
 
 
 def run_on(line: str, mover: str, elapsed: int) -> str:
-    """A clock line with the mover's time `elapsed` ms less; any other line as it is. `mover`: a colour."""
+    """Return a clock line with the mover's time reduced by `elapsed` milliseconds, or any other line as it is."""
     if not mover or elapsed <= 0:
         return line
     command = without_id(line).partition(" ")[0]
@@ -574,7 +582,7 @@ def run_on(line: str, mover: str, elapsed: int) -> str:
 
 
 def _after(left: int, period: int, periods: int, elapsed: int) -> tuple[int, int]:
-    """Main time and periods of Japanese byo-yomi that are left, `elapsed` ms later.
+    """Return the main time and the periods of Japanese byo-yomi that are left `elapsed` milliseconds later.
 
     The rest of a period that has begun is given as main time, and the period is not counted: the sum is the time left.
     Main time that is exactly as long as a period counts as one: no clock shows too much time.
