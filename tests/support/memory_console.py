@@ -1,4 +1,4 @@
-"""A console whose peer is our engine in this process; nothing is drawn."""
+"""A console whose peer is our engine in this process, and recorded matches of every game; nothing is drawn."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from ggp.engines.service import engine_handlers
 from ggp.engines.session import Session
 from ggp.protocol.channel import Channel
 from ggp.protocol.connection import PeerRole
-from ggp.protocol.records import Record
+from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Party, Record
 from ggp.protocol.responder import Responder
 from ggp.protocol.transports.memory import Memory
 from ggp.protocol.transports.transcript import Sink
@@ -56,3 +56,32 @@ def typed(console: Console, *lines: str) -> list[str]:
         assert sent.reply is not None
         said.append(sent.reply.text)
     return said
+
+
+def record(game: str, moves: str, match: str = "m-1") -> Record:
+    """Return a match of these moves, with the seats and colours that our engine names."""
+    name, *words = game.split()
+    console, plies = memory_console(f"ggp-new {game}"), list[MovePlayed]()
+    for number, move in enumerate(moves.split(), 1):
+        status = console.cursor.status()
+        canonical = console.ask(f"ggp-play {status.to_play} {move}").text.partition(" ")[0].removeprefix("move=")
+        plies.append(MovePlayed(number, match, number, status.seat, status.to_play, canonical, 7, 1000))
+    status = console.cursor.status()
+    parties = (Party(name="one", command="random"), Party(name="two", command="random"))
+    options = dict(word.split("=") for word in words)
+    start = MatchStarted(
+        match=match, game=name, options=options, bots=parties, engine=Party(name="engine"), control="10"
+    )
+    result, winner = (status.result, status.winner) if status.phase == "over" else ("W+R", 2)
+    seq = len(plies) + 1
+    end = MatchEnded(seq=seq, match=match, result=result, winner=winner, termination="rules", plies=len(plies))
+    return Record(start, tuple(plies), end)
+
+
+MATCHES = [
+    record("yugo size=3", "A1 B2 button C3 pass pass"),
+    record("go size=3 agreement=on", "A1 B2 pass pass dead: dead:"),
+    record("laido size=3", "B2 swap-sides B3"),
+    record("stigmergy size=3", "bid:3 swap-sides"),
+    record("stigmergy size=3", "bid:3 keep-sides"),
+]

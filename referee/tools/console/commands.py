@@ -331,84 +331,48 @@ def _play(console: "Console", words: list[str]) -> str:
 
 # -- the table --------------------------------------------------------------------------------------------------------
 
-MOVE = OwnCommand(
-    "move [MOVE …]", "play moves for the side to move; `:D4` is short for :move D4", _move, engine=True, changes=True
-)
-_SAVED = (
-    "FILE.tst: what passed, a regression transcript; FILE.sgf: the tree; FILE.jsonl: this line, or the main one, as a "
-    "record"
-)
-_ROWS = (
+_SAVED = "FILE.tst: what passed, a regression transcript; FILE.sgf: the tree; FILE.jsonl: this line or the main one"
+_RESTART = "restart the peer and replay the position; --fresh: without it; BOT: restart that bot"
+_MATCH = "[time=CONTROL] [record=FILE]"
+_GRAPH = "Black's win rate along the line; SECONDS: ask BOT where it said nothing"
+MOVE = OwnCommand("move [MOVE …]", "play moves for the side to move; `:D4` is short for :move D4", _move)
+_FOR_EVERY_PEER = (
     OwnCommand("help [COMMAND]", "what a command does; without one, which there are", _help),
-    OwnCommand("raw [on|off]", "show all bytes as they pass, with escapes", _raw, quick=True),
-    OwnCommand("board [on|off]", "draw the board after each change", _board, quick=True),
-    OwnCommand("send 'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", _send, quick=True),
+    OwnCommand("raw [on|off]", "show all bytes as they pass, with escapes", _raw),
+    OwnCommand("board [on|off]", "draw the board after each change", _board),
+    OwnCommand("send 'BYTES'", "send exactly these bytes, escapes as in Python: :send 'name\\r\\n'", _send),
     OwnCommand("svg FILE", "write the position as a picture", _svg),
     OwnCommand("save FILE [main]", _SAVED, _save),
-    OwnCommand("timeout SECONDS", "time limit of an answer, after which a warning is shown", _timeout, quick=True),
-    OwnCommand("stderr", f"the last {_STDERR} lines that the peer wrote there", _stderr, quick=True),
-    OwnCommand(
-        "restart [--fresh|BOT]",
-        "restart the peer and replay the position; --fresh: without it; BOT: restart that bot",
-        _restart,
-        changes=True,
-    ),
-    OwnCommand("quit", "tell the peer to quit, and leave", _quit, quick=True),
-    MOVE,
-    OwnCommand("back [N]", "N plies back (1)", _back, engine=True, changes=True),
-    OwnCommand("forward [N]", "N plies on (1), along the first continuation", _forward, engine=True, changes=True),
-    OwnCommand(
-        "goto PLY",
-        "to a ply: 17, -1 (the last), 17b or b of variation b; 0 is the start",
-        _goto,
-        engine=True,
-        changes=True,
-    ),
-    OwnCommand("moves [PLY]", "the plies of this line; one with its time, analysis and comment", _moves, engine=True),
-    OwnCommand(
-        "tree", "every line: the main one and the variations, with the names of their plies", _tree, engine=True
-    ),
-    OwnCommand(
-        "comment [TEXT …]",
-        "the comment on this position, or a new one; :comment - removes it",
-        _comment,
-        engine=True,
-    ),
-    OwnCommand("info", "the game, the players, clocks, result, diagnostics of a fault", _info, engine=True),
-    OwnCommand("why MOVE", "why a move is illegal here", _why, engine=True, changes=True),
-    OwnCommand("score", "the score of the position, and what it is made of", _score, engine=True),
-    OwnCommand(
-        "ask [BOT …] [SECONDS]", "what the bots, or these, would play here, side by side", bots.ask, engine=True
-    ),
-    OwnCommand(
-        "hint [BOT] [SECONDS]", "what a bot (the console's first) would play here, and why", bots.hint, engine=True
-    ),
-    OwnCommand("answer [BOT] [SECONDS]", "have a bot play the next ply", bots.answer, engine=True, changes=True),
-    OwnCommand("eval", "what was said of this position", bots.evaluations, engine=True),
-    OwnCommand(
-        "graph [BOT] [SECONDS]",
-        "Black's win rate along the line; SECONDS: ask BOT where it said nothing",
-        bots.graph,
-        engine=True,
-        changes=True,
-    ),
-    OwnCommand("bots [BOT …]", "the bots of the console; with words, more of them", bots.add_bots, engine=True),
-    OwnCommand(
-        "fork [PLAYER PLAYER] [time=CONTROL] [games=N] [record=FILE]",
-        "a new match from here between two bots, or with `human`",
-        _fork,
-        engine=True,
-    ),
-    OwnCommand(
-        "play BOT BOT GAMES [time=CONTROL] [record=FILE]", "a series from here in both seats", _play, engine=True
-    ),
-    OwnCommand(
-        "replay [SPEED]",
-        "step through the line from here: as it was played, 10x, or 0.5 (seconds a ply)",
-        _replay,
-        engine=True,
-        changes=True,
-    ),
-    OwnCommand("live", "follow the match while it is played; Ctrl-C stops", _live, engine=True, changes=True),
+    OwnCommand("timeout SECONDS", "time limit of an answer, after which a warning is shown", _timeout),
+    OwnCommand("stderr", f"the last {_STDERR} lines that the peer wrote there", _stderr),
+    OwnCommand("restart [--fresh|BOT]", _RESTART, _restart),
+    OwnCommand("quit", "tell the peer to quit, and leave", _quit),
 )
-COMMANDS = {row.name: row for row in _ROWS}
+_FOR_ENGINES = (
+    MOVE,
+    OwnCommand("back [N]", "N plies back (1)", _back),
+    OwnCommand("forward [N]", "N plies on (1), along the first continuation", _forward),
+    OwnCommand("goto PLY", "to a ply: 17, -1 (the last), 17b or b of variation b; 0 is the start", _goto),
+    OwnCommand("moves [PLY]", "the plies of this line; one with its time, analysis and comment", _moves),
+    OwnCommand("tree", "every line: the main one and the variations, with the names of their plies", _tree),
+    OwnCommand("comment [TEXT …]", "the comment on this position, or a new one; :comment - removes it", _comment),
+    OwnCommand("info", "the game, the players, clocks, result, diagnostics of a fault", _info),
+    OwnCommand("why MOVE", "why a move is illegal here", _why),
+    OwnCommand("score", "the score of the position, and what it is made of", _score),
+    OwnCommand("ask [BOT …] [SECONDS]", "what the bots, or these, would play here, side by side", bots.ask),
+    OwnCommand("hint [BOT] [SECONDS]", "what a bot (the console's first) would play here, and why", bots.hint),
+    OwnCommand("answer [BOT] [SECONDS]", "have a bot play the next ply", bots.answer),
+    OwnCommand("eval", "what was said of this position", bots.evaluations),
+    OwnCommand("graph [BOT] [SECONDS]", _GRAPH, bots.graph),
+    OwnCommand("bots [BOT …]", "the bots of the console; with words, more of them", bots.add_bots),
+    OwnCommand(f"fork [PLAYER PLAYER] {_MATCH} [games=N]", "a new match from here; bots play, or a `human`", _fork),
+    OwnCommand(f"play BOT BOT GAMES {_MATCH}", "a series from here in both seats", _play),
+    OwnCommand("replay [SPEED]", "step through the line from here: as it was played, 10x, or 0.5 (s a ply)", _replay),
+    OwnCommand("live", "follow the match while it is played; Ctrl-C stops", _live),
+)
+_QUICK = ("raw", "board", "send", "timeout", "stderr", "quit")  # they wait for nothing
+_CHANGING = ("restart", "move", "back", "forward", "goto", "why", "answer", "graph", "replay", "live")
+COMMANDS = {
+    row.name: row._replace(engine=row in _FOR_ENGINES, changes=row.name in _CHANGING, quick=row.name in _QUICK)
+    for row in (*_FOR_EVERY_PEER, *_FOR_ENGINES)
+}

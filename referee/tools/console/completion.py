@@ -42,23 +42,16 @@ class BotWord(NamedTuple):
 
 @dataclass(slots=True)
 class PeerInfo:
-    """What is known of the peer; empty fields are unknown.
-
-    Attributes:
-        stones: The occupied cells.
-        options: The options of each game.
-        own: The commands of the console.
-        plies: What led to each place of the main line, the start first.
-    """
+    """What is known of the peer; empty fields are unknown."""
 
     commands: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
-    stones: tuple[str, ...] = ()
+    stones: tuple[str, ...] = ()  # the occupied cells
     games: tuple[str, ...] = ()
-    options: dict[str, tuple[KnownOption, ...]] = field(default_factory=dict)
-    own: Mapping[str, OwnCommand] = field(default_factory=dict)
+    options: dict[str, tuple[KnownOption, ...]] = field(default_factory=dict)  # of each game
+    own: Mapping[str, OwnCommand] = field(default_factory=dict)  # the commands of the console
     bots: tuple[BotWord, ...] = ()
-    plies: tuple[str, ...] = ()
+    plies: tuple[str, ...] = ()  # what led to each place of the main line, the start first
 
     @property
     def kind(self) -> PeerKind:

@@ -23,7 +23,7 @@ from ggp.referee.match.advice import Adviser
 from ggp.referee.match.bot_spec import BUILT_IN, HUMAN, LaunchError, WordError
 from ggp.referee.match.engine import is_move_word
 from ggp.referee.terminal import escape_unprintable, on_terminal, visible
-from ggp.referee.tools.console.commands import COMMANDS, MOVE
+from ggp.referee.tools.console.commands import COMMANDS
 from ggp.referee.tools.console.completion import LIST, MOVES, BotWord, PeerInfo, PeerKind
 from ggp.referee.tools.console.cursor import SCENE, Cursor
 from ggp.referee.tools.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target, name_of
@@ -182,7 +182,7 @@ class Console:
             raise OwnFailed(f"this cannot be read: {str(error).lower()}") from None
         row = COMMANDS.get(name)
         if row is None and self._is_move(name):
-            return MOVE, [name, *arguments]
+            return COMMANDS["move"], [name, *arguments]
         if row is None:
             close = nearest(name, COMMANDS)
             raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
@@ -209,20 +209,15 @@ class Console:
 
         Raises PeerLost.
         """
-        words, word = sent.split(), name_of(sent)
-        if len(words) - words[:1][0].isdecimal() != 1 if words else True:
-            return ""
-        if self.dialogue.lost or not (is_move_word(word) or re.search(r"\d", word)):
+        word, *more = [word for number, word in enumerate(sent.split()) if number or not word.isdecimal()] or [""]
+        if more or self.dialogue.lost or not (is_move_word(word) or re.search(r"\d", word)):
             return ""
         listed = self.info.commands or (() if self.dialogue.pending else self.commands())
         if "ggp-play" not in listed or word in listed:
             return ""
         shown = visible(word)
-        return (
-            f"{shown} is a move: type :{shown} to play it"
-            if is_move_word(word)
-            else (f"if {shown} is a move, type :{shown} to play it")
-        )
+        known = f"{shown} is a move:" if is_move_word(word) else f"if {shown} is a move,"
+        return f"{known} type :{shown} to play it"
 
     # -- what is known of the peer -------------------------------------------------------------------------------
 

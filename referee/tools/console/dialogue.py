@@ -38,22 +38,13 @@ from ggp.referee.terminal import quote
 
 
 class Target(NamedTuple):
-    """A peer of a console.
+    """A peer of a console, and the bots beside it."""
 
-    Attributes:
-        name: For display.
-        open: Starts a peer that passes its bytes to the sink; raises LaunchError.
-        engine: How to start another such peer.
-        first: A command that is sent after every start, "" for none.
-        then: Commands that follow it.
-        bots: The bots of the console.
-    """
-
-    name: str
-    open: Callable[[Sink], Peer]
-    engine: BotSpec
-    first: str = ""
-    then: tuple[str, ...] = ()
+    name: str  # for display
+    open: Callable[[Sink], Peer]  # starts a peer that passes its bytes to the sink; raises LaunchError
+    engine: BotSpec  # how to start another such peer
+    first: str = ""  # a command that is sent after every start, "" for none
+    then: tuple[str, ...] = ()  # commands that follow it
     bots: tuple[BotSpec, ...] = ()
 
 
@@ -151,22 +142,15 @@ _SLICE = 1.0  # seconds between looks at whether a silent peer is still there
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One command and, once it came, its answer.
-
-    Attributes:
-        own: The console asked it, the user did not type it.
-        seconds: From the complete write to the complete read.
-        overdue: The time-out was reported.
-        then: Receives the reply.
-    """
+    """One command and, once it came, its answer."""
 
     sent: str
-    own: bool = False
+    own: bool = False  # the console asked it, the user did not type it
     began: float = 0.0
-    seconds: float = 0.0
+    seconds: float = 0.0  # from the complete write to the complete read
     reply: Reply | None = None
-    overdue: bool = False
-    then: Callable[[Reply], object] | None = None
+    overdue: bool = False  # the time-out was reported
+    then: Callable[[Reply], object] | None = None  # receives the reply
 
 
 class PeerLost(CodedError):
@@ -178,10 +162,8 @@ class PeerLost(CodedError):
 class Dialogue:
     """A conversation with a peer.
 
-    Attributes:
-        passed: Called with all bytes: a mark (`>` sent, `<` received), the bytes, and whether the console asked.
-        changed: Called with a typed command that changed the position, and the text of its answer.
-        lost: Why nothing can be sent any more, or "".
+    `passed` is called with all bytes: a mark (`>` sent, `<` received), the bytes, and True if the console asked;
+    `changed` with each typed command that changed the position, and the text of its answer.
     """
 
     def __init__(self, target: Target) -> None:
@@ -191,7 +173,7 @@ class Dialogue:
         self.changed: Callable[[str, str], None] = lambda sent, answer: None
         self.kept: deque[tuple[str, Reply]] = deque(maxlen=KEPT)
         self.pending: deque[Exchange] = deque()
-        self.lost = ""
+        self.lost = ""  # why nothing can be sent any more
         self._said = bytearray()
         self._half = b""  # what was sent after the last LF
         self._asks = False  # the bytes that pass are of the console's own questions
@@ -257,10 +239,7 @@ class Dialogue:
     # -- receiving -----------------------------------------------------------------------------------------------
 
     def pump(self, deadline: float) -> Exchange | None:
-        """Read until the deadline and return the next exchange that is answered, or None.
-
-        Raises PeerLost once, when the conversation breaks.
-        """
+        """Read until the deadline; return the next exchange that is answered, or None. Raises PeerLost once."""
         while not self.lost:
             ended = self.peer.exited() if self.pending else ""
             try:
@@ -278,12 +257,7 @@ class Dialogue:
         return None
 
     def wait(self, exchange: Exchange, deadline: float) -> Reply:
-        """Wait for an answer.
-
-        Raises:
-            PeerLost: The conversation broke.
-            PeerTimeout: The deadline passed; the answer may still come.
-        """
+        """Wait for an answer. Raises PeerLost; PeerTimeout at the deadline, after which the answer may still come."""
         while exchange.reply is None:
             if self.lost:
                 raise PeerLost(self.lost)

@@ -242,16 +242,11 @@ class PlainConsole:
     def run(self) -> int:
         """Return the exit status."""
         self._view.begin()
+        self._view.echo = False  # the terminal shows what is typed
         before = signal.signal(signal.SIGINT, self._interrupt)
         try:
-            self._wait(echo=True)
-            while not self.console.ended:
-                self._view.refresh(0.0)
-                self._show(then=PROMPT)
-                line = self._lines.next(self._while_typing)
-                if line is None:
-                    self._print("\n")
-                    break
+            self._wait()
+            while not self.console.ended and (line := self._read()) is not None:
                 if self.console.is_own(line):
                     self._run_own(line)
                 elif line.strip():
@@ -261,15 +256,23 @@ class PlainConsole:
             signal.signal(signal.SIGINT, before)
         return 0
 
+    def _read(self) -> str | None:
+        """Return the next line that is typed, None at the end."""
+        self._view.refresh(0.0)
+        self._show(PROMPT)
+        line = self._lines.next(self._while_typing)
+        self._show("\n" if line is None else "")
+        return line
+
     def _while_typing(self) -> None:
         """Show what comes on lines of its own; Ctrl-C drops what was typed."""
         if self._interrupted:
             self._interrupted, self._lines.partial = False, b""
-            self._print(f"\n{PROMPT}")
+            self._show(f"\n{PROMPT}")
         self._view.refresh(0.0)
         if self._view.out:
-            self._print("\n")
-            self._show(then=PROMPT)
+            self._view.out.insert(0, ("", "\n"))
+            self._show(PROMPT)
 
     def _run_own(self, line: str) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -279,38 +282,33 @@ class PlainConsole:
             self._view.out.append(("", "interrupted\n"))
         finally:
             signal.signal(signal.SIGINT, self._interrupt)
-        self._show(echo=False)
+        self._show()
         if self.console.stale:  # the board comes before the next prompt, not after the next line
-            self._wait(echo=True)
+            self._wait()
 
-    def _wait(self, echo: bool = False) -> None:
+    def _wait(self) -> None:
         """Wait for all answers and the board; Ctrl-C ends the wait, and they come later."""
         self._interrupted = False
-        self._show(echo)
         dialogue = self.console.dialogue
         answered = dialogue.now()
-        while self._view.busy and dialogue.now() < answered + _BOARD:
+        while self._view.busy and dialogue.now() < answered + _BOARD and not self._interrupted:
             if dialogue.awaited:
                 answered = dialogue.now() + _SLICE
-            self._view.refresh(_SLICE)
             self._show()
-            if self._interrupted:
-                self._interrupted = False
-                self._view.interrupted()
-                self._show()
-                return
+            self._view.refresh(_SLICE)
+        if self._interrupted:
+            self._interrupted = False
+            self._view.interrupted()
+        self._show()
 
-    def _show(self, echo: bool = True, then: str = "") -> None:
-        """Show the output; `echo`: with the typed line, which the terminal shows already."""
-        out, self._view.out[:] = list(self._view.out), []
+    def _show(self, then: str = "") -> None:
+        """Show the output and the board if it has changed, then a text."""
+        out, self._view.out[:] = "".join(text for _, text in self._view.out), []
         lines = []
         if self._view.board is not self._drawn:
             self._drawn = board = self._view.board
             lines = ["".join(piece for _, piece in line) for line in board.captioned().lines] + self._view.notes()
-        self._print("".join([*(text for _, text in out[0 if echo else 2 :]), *(f"{line}\n" for line in lines), then]))
-
-    def _print(self, text: str) -> None:
-        sys.stdout.write(text)
+        sys.stdout.write("".join([out, *(f"{line}\n" for line in lines), then]))
         sys.stdout.flush()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:

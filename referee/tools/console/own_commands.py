@@ -17,23 +17,14 @@ class OwnFailed(CodedError):
 
 
 class OwnCommand(NamedTuple):
-    """A command of the console.
+    """A command of the console."""
 
-    Attributes:
-        usage: The name and the arguments, optional ones in brackets; `…` repeats the arguments before it.
-        help: One line for `:help`.
-        run: Takes the console and the arguments and returns the text to show; raises OwnFailed.
-        engine: The command needs a position on an engine.
-        changes: The position may change, so the board is drawn again.
-        quick: The command waits for nothing, so the prompt can stay open.
-    """
-
-    usage: str
+    usage: str  # name and arguments, optional ones in brackets; `…` repeats the arguments before it
     help: str
-    run: "Callable[[Console, list[str]], str]"
-    engine: bool = False
-    changes: bool = False
-    quick: bool = False
+    run: "Callable[[Console, list[str]], str]"  # returns the text to show; raises OwnFailed
+    engine: bool = False  # it needs a position on an engine
+    changes: bool = False  # the position may change, so the board is drawn again
+    quick: bool = False  # it waits for nothing, so the prompt can stay open
 
     @property
     def name(self) -> str:

@@ -343,20 +343,12 @@ def _layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layou
 
 
 class Arrangement(NamedTuple):
-    """Where the board is.
+    """Where the board is, and the room that it leaves."""
 
-    Attributes:
-        board: The board, with its caption if both have room.
-        place: "beside" the dialogue, "below" it, "" for none.
-        left_over: Lines for the notes.
-        columns: The columns that the board leaves to the dialogue.
-        rows: The lines that it leaves.
-    """
-
-    board: BoardText
-    place: str
-    left_over: tuple[str, ...]
-    columns: int
+    board: BoardText  # with its caption if both have room
+    place: str  # "beside" the dialogue, "below" it, "" for none
+    left_over: tuple[str, ...]  # lines for the notes
+    columns: int  # left to the dialogue
     rows: int
 
 

@@ -33,28 +33,20 @@ class Evaluation(Struct, frozen=True):
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """The position after a ply.
+    """The position after a ply."""
 
-    Attributes:
-        parent: None for the root, which has ply 0 and no move.
-        seat: 0 while it is unknown.
-        line: 0 for the main line, else the number of the variation.
-        recorded: The ply belongs to a match; then `ms`, `left` and `analysis` come from its record.
-        evaluations: What bots said of the position, by bot.
-    """
-
-    parent: "TreeNode | None" = None
+    parent: "TreeNode | None" = None  # None for the root, which has ply 0 and no move
     ply: int = 0
-    seat: int = 0
+    seat: int = 0  # 0 while it is unknown
     colour: str = ""
     move: str = ""
-    line: int = 0
-    recorded: bool = False
+    line: int = 0  # 0 for the main line, else the number of the variation
+    recorded: bool = False  # it belongs to a match; the next three come from its record
     ms: int = 0
     left: int | None = None
     analysis: str = ""
     comment: str = ""
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)  # what bots said of the position, by bot
     children: "list[TreeNode]" = field(default_factory=list)
 
     @property

@@ -42,6 +42,7 @@ class ConsoleView:
     Attributes:
         out: The text to show, (style, text) each; the caller shows and empties it.
         board: The board that was drawn last.
+        echo: Show the typed lines, too.
     """
 
     def __init__(self, console: Console) -> None:
@@ -49,6 +50,7 @@ class ConsoleView:
         console.dialogue.passed = self._passed
         self.out: list[tuple[str, str]] = []
         self.board: BoardText = NOTHING
+        self.echo = True
         self._used: dict[str, float] = {}  # seconds that each side has used
         self._first: Exchange | None = None  # the first command of the target
         self._last: Exchange | None = None  # what was typed last
@@ -204,7 +206,7 @@ class ConsoleView:
             self._line(style, f"{len(lines) - most} {more}")
 
     def _echo(self, line: str) -> None:
-        self.out += [("class:prompt", PROMPT), ("", f"{visible(line)}\n")]
+        self.out += [("class:prompt", PROMPT), ("", f"{visible(line)}\n")] if self.echo else []
 
     def _line(self, style: str, text: str) -> None:
         self.out.append((f"class:{style}" if style else "", f"{wrapped(visible(text), _columns())}\n"))

@@ -11,8 +11,8 @@ from ggp.referee.match.bot_spec import read_engine
 from ggp.referee.match.process import Remote
 from ggp.referee.match.setting import Timeouts
 from ggp.referee.tools.console.dialogue import Dialogue, PeerLost, Target
-from tests.referee.tools.console.test_replay import MATCHES
 from tests.support.codes import raises
+from tests.support.memory_console import MATCHES
 from tests.support.terminal import ENTER, Terminal
 
 STUCK = """import subprocess, sys, time

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol.regression import parse
 from tests.referee.tools.console.test_filter import ANALYSER
 from tests.support.chaos import CHAOS
 from tests.support.terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, Terminal
@@ -119,30 +118,18 @@ def test_long_lists_are_broken_at_blanks(tmp_path: Path) -> None:
         assert terminal.end() == 0
 
 
-def test_a_lost_peer_is_one_line_and_each_later_command_another(tmp_path: Path) -> None:
-    with Terminal("console", "--", sys.executable, "-c", "import time; time.sleep(1)", home=tmp_path) as terminal:
-        terminal.wait_for("the peer's fault")
+def test_a_lost_peer_is_explained_once_and_each_later_command_is_a_line(tmp_path: Path) -> None:
+    bot = "import sys, time; time.sleep(1); print('first\\nboom', file=sys.stderr); sys.exit(3)"
+    with Terminal("console", "--", sys.executable, "-c", bot, home=tmp_path, columns=120) as terminal:
+        terminal.wait_for("the last line of its stderr: boom")
         terminal.type(f"name{ENTER}:restrat{ENTER}")
         terminal.wait_for("there is no :restrat; did you mean :restart?")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
         said = terminal.settle()
-    lost = [row for row in said if "peer" in row or "type :restart" in row]
-    assert lost[0].startswith("the peer's fault: the peer's output ended")
-    assert lost[-1] == "nothing is sent to a lost peer; type :restart"
-    assert "".join(said).count("type :restart") == 2
-
-
-def test_the_last_words_of_a_lost_peer_are_shown_once(tmp_path: Path) -> None:
-    bot = "import sys; input(); print('first\\nboom', file=sys.stderr); sys.exit(3)"
-    with Terminal("console", "--", sys.executable, "-c", bot, home=tmp_path) as terminal:
-        terminal.wait_for("the last line of its stderr: boom")
-        assert [row for row in terminal.settle() if "first" in row or "boom" in row] == [
-            "stderr: first",
-            "the last line of its stderr: boom",
-        ]
-        terminal.type(CTRL_D)
-        assert terminal.end() == 0
+    text = "\n".join(said)
+    assert [text.count(word) for word in ("boom", "stderr: first", "§2.5", "type :restart")] == [1, 1, 1, 2]
+    assert said.index("nothing is sent to a lost peer; type :restart") > said.index("stderr: first")
 
 
 def test_restart_on_a_terminal_brings_the_board_back(tmp_path: Path) -> None:
@@ -332,14 +319,3 @@ def test_a_refused_game_and_a_signal_end_the_console(tmp_path: Path) -> None:
         terminal.wait_for("19 .")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.end() == 143
-
-
-def test_the_dialogue_is_saved_as_a_transcript(tmp_path: Path) -> None:
-    with Terminal("console", "yugo", "size=5", home=tmp_path) as terminal:
-        terminal.wait_for(">")
-        terminal.type(f"ggp-play black C3{ENTER}foo{ENTER}!save {tmp_path}/t.tst{ENTER}")
-        terminal.wait_for("t.tst written: 3 commands")
-        terminal.type(CTRL_D)
-        assert terminal.end() == 0
-    script = parse((tmp_path / "t.tst").read_text(encoding="utf-8"))
-    assert [step.command for step in script.steps] == ["1 ggp-new yugo size=5", "2 ggp-play black C3", "3 foo"]

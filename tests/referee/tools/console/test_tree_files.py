@@ -14,9 +14,8 @@ from ggp.referee.cli.verify import main as verify
 from ggp.referee.tools.console.own_commands import OwnFailed
 from ggp.referee.tools.console.tree import Evaluation, GameTree
 from ggp.referee.tools.console.tree_files import open_tree
-from tests.referee.tools.console.test_replay import MATCHES
 from tests.support.codes import raises
-from tests.support.memory_console import memory_console, typed
+from tests.support.memory_console import MATCHES, memory_console, typed
 
 
 def opened(path: Path, place: str = "") -> GameTree:

@@ -1,4 +1,4 @@
-"""A live position as a workbench: moves, variations, comments, bots side by side, the graph, replay; one at fault."""
+"""The commands for the position on an engine: moves, variations, comments, bots side by side, graph, replay, faults."""
 
 import shlex
 import sys
@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from ggp.protocol.records import read_records
+from ggp.protocol.regression import parse
 from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.bot_spec import LaunchError, WordError
 from ggp.referee.tools.console.bots import draw_graph
 from ggp.referee.tools.console.dialogue import Exchange, read_bots, read_target
 from ggp.referee.tools.console.own_commands import OwnFailed
-from tests.referee.tools.console.test_replay import MATCHES
 from tests.support.chaos import chaos
 from tests.support.cli import PYTHON
 from tests.support.codes import raises
-from tests.support.memory_console import memory_console, typed
+from tests.support.memory_console import MATCHES, memory_console, typed
+from tests.support.terminal import CTRL_C, CTRL_D, ENTER, TAB, Terminal
 
 # A bot of the protocol in few lines: it says what it was asked, plays the first of its moves, and may have no undo.
 BOT = """import json, sys
@@ -285,6 +286,105 @@ def test_a_replay_in_its_own_time_or_another(
         typed(memory_console(), ":replay")
 
 
+def test_the_commands() -> None:
+    console = memory_console(match=MATCHES[0])
+    assert typed(console, ":goto 2", ":forward", ":back 2", ":moves", ":moves -1") == [
+        "ply 2 of 6: white B2",
+        "ply 3 of 6: black button",
+        "ply 1 of 6: black A1",
+        "[1 A1]  2 B2  3 button  4 C3  5 pass  6 pass",
+        "6 white pass  0.007 s, 1.000 s left",
+    ]
+    assert typed(console, ":info")[0].split("\n") == [
+        "match m-1: yugo size=3, time control 10",
+        "seat 1: one (random), 0.021 s used",
+        "seat 2: two (random), 0.021 s used",
+        "result: W+7.5, rules, two won, 6 plies",
+        "",
+        "ply 1 of 6: black A1",
+    ]
+    assert typed(console, ":why A1", ":why B2") == ["A1 is illegal: A1 is occupied", "B2 is legal"]
+    score = typed(console, ":score")[0].splitlines()
+    assert score[0].split()[:2] == ["total", "territory"] and score[3] == "the game is not over"
+    assert [line.split()[0] for line in score[1:3]] == ["black", "white"]
+    assert typed(console, ":live")[0].startswith("the match is over: ")
+    said = typed(console, ":score")[0]
+    assert "final" not in said and said.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("goto", "usage"),
+        ("goto x", "no-ply"),
+        ("goto 99", "no-ply"),
+        ("goto 3b", "no-ply"),
+        ("back x", "usage"),
+        ("back 0", "no-ply"),
+        ("forward 0", "usage"),
+        ("forward 1 2", "usage"),
+        ("moves 7", "no-ply"),
+        ("moves !", "no-ply"),
+        ("why", "usage"),
+        ("move", "usage"),
+        ("move A1", "ply-refused"),
+        ("Z9", "ply-refused"),
+        ("replay soon", "usage"),
+        ("replay 0x", "usage"),
+        ("comment " + "x" * 10_001, "usage"),
+        ("save x.sgf main", "usage"),
+        ("save x.jsonl all", "usage"),
+        ("eval", "no-evaluation"),
+        ("eval greedy", "usage"),
+        ("graph", "no-evaluation"),
+        ("graph greedy", "no-evaluation"),
+        ("graph 5", "usage"),
+        ("ask", "no-bot"),
+        ("ask nobody", "no-answer"),
+        ("ask human", "no-human"),
+        ("hint", "usage"),
+        ("hint a b c", "usage"),
+        ("answer random soon", "bad-control"),
+        ("bots nobody", "bad-word"),
+        ("fork random", ""),
+        ("play random", ""),
+        ("restart nobody", "usage"),
+    ],
+)
+def test_invalid_commands_are_reported(words: str, code: str) -> None:
+    console = memory_console(match=MATCHES[0])
+    typed(console, ":goto 3")
+    with pytest.raises(OwnFailed) as failed:
+        typed(console, f":{words}")
+    assert failed.value.code == (code or OwnFailed.code) or not code
+    assert "\n" not in str(failed.value)
+    assert typed(console, ":back") == ["ply 2 of 6: white B2"]
+
+
+def test_words_of_the_game_are_played_or_refused_with_the_reason() -> None:
+    console = memory_console("ggp-new stigmergy size=3")
+    with raises(OwnFailed, "ply-refused") as refused:
+        typed(console, ":keep-sides")
+    assert "bid" in str(refused.value)
+    with raises(OwnFailed, "usage") as usage:
+        typed(console, ":move")
+    assert str(usage.value) == "write :move MOVE, as in :move bid:0, or :bid:0"
+    assert typed(console, "keep-sides") == ["unknown command"]
+    assert console.how_to_play("7 keep-sides") == "keep-sides is a move: type :keep-sides to play it"
+    assert console.how_to_play("D4") == "if D4 is a move, type :D4 to play it"
+    assert not any(map(console.how_to_play, ("foo", "ggp-status", "play b D4", "keep-sides now", "", "7")))
+    assert typed(console, ":bid:3", ":keep-sides")[1].endswith("white keep-sides")
+    assert memory_console("ggp-new yugo size=3", "ggp-play").how_to_play("pass") == ""
+
+
+def test_the_dialogue_is_saved_as_a_transcript(tmp_path: Path) -> None:
+    console = memory_console("ggp-new yugo size=5")
+    said = typed(console, "ggp-play black C3", "foo", f"!save {tmp_path}/t.tst")
+    assert said[2] == f"{tmp_path}/t.tst written: 3 commands"
+    script = parse((tmp_path / "t.tst").read_text(encoding="utf-8"))
+    assert [step.command for step in script.steps] == ["1 ggp-new yugo size=5", "2 ggp-play black C3", "3 foo"]
+
+
 @pytest.mark.slow
 def test_forks_of_a_live_position(tmp_path: Path) -> None:
     path = tmp_path / "fork.jsonl"
@@ -324,3 +424,45 @@ def test_a_mistyped_command_is_named_at_once_while_an_answer_is_due() -> None:
     with pytest.raises(OwnFailed, match=r"there is no :restrat; did you mean :restart\?"):
         typed(console, ":restrat")
     assert [exchange.sent for exchange in console.dialogue.pending] == ["genmove black"]
+
+
+def _hangs(terminal: Terminal) -> bool:
+    return any(line.rstrip().endswith("tiny.py hang") and " console " not in line for line in terminal.running())
+
+
+@pytest.mark.slow
+def test_a_session_on_a_terminal(tiny: str, tmp_path: Path) -> None:
+    """The board follows, Tab completes bots, Ctrl-C ends a hung one, and a saved tree is opened again."""
+    words = ("console", "yugo", "size=5", "greedy:playouts=5", f"tiny={tiny} B2", f"hung={tiny} hang")
+    with Terminal(*words, home=tmp_path, columns=120, rows=60) as terminal:
+        terminal.wait_for("5 . . . . . 5")
+        terminal.type(f":C3{ENTER}")
+        terminal.expect("ply 1 of 1: black C3")
+        terminal.wait_for("3 . .(X). . 3")
+        terminal.type(f":ask greedy tiny 1{ENTER}")
+        terminal.expect("bot     move  winrate  score  depth  playouts")
+        terminal.type(f":ans{TAB}ti{TAB}{ENTER}")
+        terminal.expect("ply 2 of 2: white B2")
+        terminal.wait_for("2 .(O). . . 2")
+        terminal.type(f":hint hung{ENTER}")
+        terminal.wait_for(lambda rows: _hangs(terminal))
+        terminal.settle(1)
+        terminal.type(CTRL_C)
+        terminal.expect("interrupted")
+        assert not _hangs(terminal)
+        terminal.type(f":back{ENTER}")
+        terminal.expect("ply 1 of 2: black C3")
+        terminal.type(f"ggp-play white D4{ENTER}")
+        terminal.expect("= move=D4")
+        terminal.type(f":graph greedy 0.1{ENTER}")
+        terminal.expect("█")
+        terminal.type(f":save {tmp_path}/a.sgf{ENTER}")
+        terminal.expect("a.sgf written: 3 plies, 1 variation")
+        terminal.settle()
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    with Terminal("console", "--match", f"{tmp_path}/a.sgf@1", "greedy", home=tmp_path) as terminal:
+        terminal.wait_for("3 . .(X). . 3")
+        terminal.type(f":goto a{ENTER}:quit{ENTER}")
+        terminal.expect("ply 2a, which leaves ply 1 of 2: white D4")
+        assert terminal.end() == 0
