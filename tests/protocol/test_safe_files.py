@@ -34,6 +34,7 @@ from ggp.referee.match.resume import MatchFiles, SideFile
 from ggp.referee.server.lobby.keys import Book, RegistryError, change
 from ggp.referee.server.web.report import Folder
 from ggp.referee.tools.console.prompt import PromptHistory
+from ggp.referee.tools.regress import run
 
 ROOT = os.geteuid() == 0
 NO_CULPRIT = 65534 if ROOT else os.geteuid() + 1  # another user than this one
@@ -122,7 +123,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "tap.log": write_tap,
     "games.sgf": write_export,
     "picture.svg": lambda path: show._write(str(path), "<svg/>"),
-    "suite.log": lambda path: os.close(open_to_append(path, empty=True)),
+    "suite.log": lambda path: run._open_log(path).close(),
     "club.db": write_store,
     "history": write_history,
     "lobby.toml": lambda path: create_file(path, b"x"),

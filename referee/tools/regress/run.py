@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from ggp.protocol.channel import PEER_FAULTS, Channel
 from ggp.protocol.connection import PeerRole
@@ -366,14 +367,18 @@ def _run_one(
     """Run one transcript. The dialogue is recorded in `log`, which is open only for that time."""
     if log is None:
         return run_file(transcript, start, limits, stop=stop, seen=seen)
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = open_to_append(log, empty=True)
-    except OSError as error:
-        raise SuiteError(f"{log.parent} cannot be written: {error.strerror}") from None
-    with os.fdopen(descriptor, "ab") as file:
+    with _open_log(log) as file:
 
         def keep(mark: str, seconds: float, data: bytes) -> None:
             file.write(f"{format_line(mark, seconds, data)}\n".encode())
 
         return run_file(transcript, start, limits, stop=stop, sink=keep, seen=seen)
+
+
+def _open_log(path: Path) -> BinaryIO:
+    """Create the file, and its folder if needed. Raises SuiteError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.fdopen(open_to_append(path, empty=True), "ab")
+    except OSError as error:
+        raise SuiteError(f"{path.parent} cannot be written: {error.strerror}") from None

@@ -1,6 +1,7 @@
 """`ggp check` on native and plain bots: correct bots pass, and for every step a bot with one mistake fails."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -75,7 +76,8 @@ def loud(handlers: dict[str, Handler]) -> dict[str, Handler | None]:
     return {"play": play}
 
 
-NATIVE: dict[str, tuple[Mistake, set[str]]] = {
+Mistakes = dict[str, tuple[Mistake, set[str]]]
+NATIVE: Mistakes = {
     "4.1.4": (refuses("ggp-new", "yugo"), {"4.1.4", "4.1.1", "4.1.5"}),
     "4.1.5": (answers("ggp-games", lambda text: text + "\nchess"), {"4.1.5"}),
     "4.2.1": (second("genmove", "two words"), {"4.2.1"}),
@@ -88,35 +90,26 @@ NATIVE: dict[str, tuple[Mistake, set[str]]] = {
     "4.2.13": (answers("play", lambda text: "ok"), {"4.2.13"}),
     "5.1.1": (refuses("ggp-clock", "moves=40"), {"5.1.1"}),
 }
-PLAIN: dict[str, tuple[Mistake, set[str]]] = {
+PLAIN: Mistakes = {
     "4.2.12": (says("final_status_list", "no stones are dead"), {"4.2.12"}),
 }
 ELSEWHERE = {"4.2.4", "4.2.5", "4.2.6", "4.2.9", "5.1.2", "5.2.1", "5.2.2", "5.2.3"}
 
 
-def test_a_right_native_bot_passes() -> None:
-    found = judged(bot_peer, Who.BOT, *STEPS, games=GAME)
+@pytest.mark.parametrize(("start", "mistakes", "games"), [(bot_peer, NATIVE, GAME), (plain_peer, PLAIN, ())])
+def test_a_right_bot_passes(start: Callable[[], MemoryPeer], mistakes: Mistakes, games: tuple[str, ...]) -> None:
+    found = judged(start, Who.BOT, *STEPS, games=games)
     assert [one for one in found if one.verdict is CheckVerdict.FAIL] == []
-    assert {one.check.number for one in found if one.verdict is CheckVerdict.PASS} >= set(NATIVE)
+    assert {one.check.number for one in found if one.verdict is CheckVerdict.PASS} >= set(mistakes)
 
 
-def test_a_right_plain_bot_passes() -> None:
-    found = judged(plain_peer, Who.BOT, *STEPS)
-    assert [one for one in found if one.verdict is CheckVerdict.FAIL] == []
-    assert {one.check.number for one in found if one.verdict is CheckVerdict.PASS} >= set(PLAIN)
-
-
-@pytest.mark.parametrize("number", NATIVE)
-def test_a_native_bot_with_one_mistake_fails_its_step(number: str) -> None:
-    mistake, expected = NATIVE[number]
+@pytest.mark.parametrize("number", [*NATIVE, *PLAIN])
+def test_a_bot_with_one_mistake_fails_its_step(number: str) -> None:
+    native = number in NATIVE
+    mistake, expected = (NATIVE if native else PLAIN)[number]
     assert number in expected
-    assert failing(lambda: bot_peer(mistake), Who.BOT, *STEPS, games=GAME) == expected
-
-
-@pytest.mark.parametrize("number", PLAIN)
-def test_a_plain_bot_with_one_mistake_fails_its_step(number: str) -> None:
-    mistake, expected = PLAIN[number]
-    assert failing(lambda: plain_peer(mistake), Who.BOT, *STEPS) == expected
+    start, games = (bot_peer, GAME) if native else (plain_peer, ())
+    assert failing(lambda: start(mistake), Who.BOT, *STEPS, games=games) == expected
 
 
 def test_a_failed_preparation_leaves_steps_untried_and_names_the_cause() -> None:
