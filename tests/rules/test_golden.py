@@ -9,6 +9,7 @@ import pytest
 from tests.support import ROOT, TESTS, playthrough
 from tests.support.memory_session import MemorySession
 from tests.support.model_walk import MODELS
+from tests.support.positions import read_options
 
 OURS = sorted(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]["ggp.games"]
@@ -101,21 +102,7 @@ def test_large_perft_of_the_model(game: str) -> None:
 def _count_again(given: list[Count]) -> None:
     assert given
     for count in given:
-        model = MODELS[count.game](**_values(count.options))
+        model = MODELS[count.game](**read_options(count.options))
         for move in count.moves.split():
             model.play(move)
         assert model.perft(count.depth) == count.number, count
-
-
-def _values(options: str) -> dict[str, int | float | str | bool | None]:
-    """`size=5 komi=7.5 agreement=on` as the model takes them."""
-    words: dict[str, bool | None] = {"on": True, "off": False, "bid": None}
-    values: dict[str, int | float | str | bool | None] = {}
-    for name, value in (word.split("=") for word in options.split()):
-        if value in words:
-            values[name] = words[value]
-        elif value[-1].isdigit():
-            values[name] = float(value) if "." in value else int(value)
-        else:
-            values[name] = value
-    return values

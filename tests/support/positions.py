@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -36,6 +36,71 @@ def totals(state: Any) -> tuple[float, float]:
 
 def turn(state: Any) -> tuple[str, str, int, int]:
     return state.phase, state.to_play, state.seat, state.ply
+
+
+def read_options(words: str) -> dict[str, Any]:
+    """Read `size=5 komi=7.5 agreement=on` as the models and the core take them."""
+    said: dict[str, Any] = {"on": True, "off": False, "bid": None}
+    options: dict[str, Any] = {}
+    for name, value in (word.split("=") for word in words.split()):
+        number = float(value) if "." in value else int(value) if value[-1].isdigit() else value
+        options[name] = said.get(value, number)
+    return options
+
+
+class Shown(NamedTuple):
+    """A sentence of the rules, shown on a game: begun with `options`, at `start` (a side and a drawn board) if it is
+    given; after `moves` all of `true` holds, as `check` reads it."""
+
+    sentence: str
+    options: str
+    moves: str
+    start: str
+    true: dict[str, Any]
+
+    def hold(self, game: Any) -> None:
+        """Play it in the core or in a model, and check it."""
+        side, _, board = self.start.strip().partition(" ")
+        options = read_options(self.options)
+        state = drawn(game, board, side, **options) if board else game(**options)
+        check(play(state, self.moves), **self.true)
+
+
+def shown(sentence: str, options: str = "", moves: str = "", start: str = "", **true: Any) -> Any:
+    return pytest.param(Shown(sentence, options, moves, start, true), id=sentence)
+
+
+def check(state: Any, **true: Any) -> None:
+    """Check a position against `board` (a drawing, or its last rows), `turn`, `totals`, `over` (result and winner), the
+    moves that are `legal` or `illegal`, all of the legal ones (`only`), or any of its attributes and answers."""
+    for name, expected in true.items():
+        if name == "board":
+            assert state.board().endswith("".join(expected.split())), rows(state)
+        elif name in ("turn", "totals"):
+            assert (turn if name == "turn" else totals)(state) == expected
+        elif name == "over":
+            assert (state.phase, state.to_play, state.seat, state.legal_moves()) == ("over", "none", 0, [])
+            assert (state.result, state.winner) == expected
+            refuse(state, "pass", "A1", "dead:")
+        elif name == "only":
+            assert state.legal_moves() == expected.split()
+        elif name == "legal":
+            assert {*expected.split()} <= {*state.legal_moves()}
+        elif name == "illegal":
+            refuse(state, *(expected.split() if isinstance(expected, str) else expected))
+        else:
+            found = getattr(state, name)
+            assert (found() if callable(found) else found) == expected, name
+
+
+def refuse(state: Any, *moves: str) -> None:
+    """Check that none of these is legal, and that to try it changes nothing."""
+    before = state.board(), turn(state), state.legal_moves()
+    for move in moves:
+        assert move not in before[2] and state.why_illegal(move), move
+        with pytest.raises(ValueError, match=r"."):
+            state.play(move)
+        assert (state.board(), turn(state), state.legal_moves()) == before
 
 
 # --- square boards ---
