@@ -12,7 +12,6 @@ import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
@@ -286,20 +285,6 @@ def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
     result = _run(["make", "setup"], folder=copy, path="/usr/bin:/bin", timeout=900)
     assert result.returncode == 0 and "Setting up" in result.stdout
     assert not (copy / ".venv" / "left over").exists()
-
-
-@pytest.mark.long
-def test_the_wheel_holds_the_packages_only(tmp_path: Path) -> None:
-    copy = _fresh_copy(tmp_path)
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), "."]
-    result = _run(pip, folder=copy, timeout=900)
-    assert result.returncode == 0, result.stdout + result.stderr
-    (wheel,) = tmp_path.glob("general_game_protocol-*.whl")
-    names = ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"ggp"}
-    assert any(re.fullmatch(r"ggp/engines/_core.*\.so", name) for name in names)
-    assert not [name for name in names if name.endswith((".hpp", ".cpp", ".o"))]
-    assert any(name.endswith("LICENSE") for name in names)
 
 
 def _fresh_copy(folder: Path) -> Path:

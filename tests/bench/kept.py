@@ -38,7 +38,6 @@ _OURS, _OUR_TWO = "ggp match, go 9x9: a ply", "ggp match, two at a time, go 9x9:
 _TWO = "fastchess, two at a time, -use-affinity, chess, by UCI: a ply"
 _ONE_JOB, _SHORT = "match go 9x9, --jobs 1", "a game of 2 plies, bots kept"
 _START, _PLY = "start and end of /bin/true", "match yugo random random, a ply under"
-_OF_LOBBY = "a ply of the lobby at {} moves/s, its processor, beside"
 _LOBBY = "lobby: 1000 bots with keys, 100 spectators, {} moves/s: a ply, processor of the lobby"
 _RELAY = "relay: 1000 bots with keys, {} moves/s: a ply, processor of the relay"
 _TIMES = ("", "≤ 1.25", "x a rollout")

@@ -73,13 +73,15 @@ RULES = [
     shown(
         "the same board stands on, side by side",
         *("size=5 ko=simple agreement=on", "A1 pass C3 pass B5 pass pass dead:A1 dead: pass pass"),
-        phase="over", result="B+17.5",
+        phase="over",
+        result="B+17.5",
     ),
     shown("the first passer answers first", AGREED, "C3 A1 C4 A2 C2 pass pass", turn=("agree", "white", 2, 7)),
     shown("a dead list is one move of many", AGREED, "C3 A1 C4 A2 C2 pass pass", only="dead:"),
     shown(
         *("two equal lists remove the groups", AGREED, "C3 A1 C4 A2 C2 pass pass dead:A1,A2 dead:A1,A2"),
-        over=("B+24.5", 1), board="..X.. .....",
+        over=("B+24.5", 1),
+        board="..X.. .....",
     ),
     shown("different lists resume play", AGREED, "C3 A1 pass pass dead:A1 dead:", turn=("play", "black", 1, 6)),
     shown(

@@ -7,7 +7,7 @@ import pytest
 from ggp.engines import _core
 from tests.rules.models.hexagon import name
 from tests.rules.models.laido import LaidoModel
-from tests.support.positions import axial, on_hexagon, played, turn
+from tests.support.positions import Shown, axial, on_hexagon, played, shown, turn
 
 
 @pytest.fixture(params=[_core.Laido, LaidoModel], ids=["core", "model"])
@@ -44,70 +44,42 @@ def test_d_a_whole_game(laido: Any) -> None:
     assert (state.result, state.winner, state.legal_moves()) == ("B+1", 1, [])
 
 
-# --- the opening ---------------------------------------------------------------------------------------------------
+# --- the opening and turns -----------------------------------------------------------------------------------------
+
+ALL = "A2 A3 B1 B2 B3 C1 C2"
+BUT_B2 = "A2 A3 B1 B3 C1 C2"
+RULES = [
+    shown("the first black stone goes anywhere and is not passed", "size=2", only=ALL, illegal="pass"),
+    shown(
+        *("seat 2 has every White move and the swap", "size=2", "B2"),
+        turn=("play", "white", 2, 1), only=f"{BUT_B2} pass swap-sides",
+    ),
+    shown("who passes leaves the sides", "size=2", "B2 pass", turn=("play", "black", 1, 2), illegal="swap-sides"),
+    shown(
+        *("after the swap White is still to move as seat 1", "size=2", "B2 swap-sides"),
+        turn=("play", "white", 1, 2), board="...X...", last_move=[], only=f"{BUT_B2} pass",
+    ),
+    shown("[-2] against [-1]: White is seat 1", "size=2", "B2 swap-sides A2 C2 pass pass", over=("W+1", 1)),
+    shown("the same after a pass", "size=2", "B2 swap-sides pass A2 pass pass", winner=1),
+    shown("a swap is no pass", "size=2", "B2 swap-sides pass", phase="play"),
+    shown("a swap is no answer to a pass", "size=2", "B2 swap-sides pass pass", over=("W+1", 1)),
+    shown("without the pie a pass is legal", "size=2 pie=off", only=f"{ALL} pass", illegal="swap-sides"),
+    shown("without the pie two passes end it", "size=2 pie=off", "pass pass", over=("B+0.5", 1)),
+    shown("without the pie there is no swap", "size=2 pie=off", "B2", only=f"{BUT_B2} pass"),
+    shown("a full board is passed", "size=2", f"{BUT_B2} B2", only="pass", turn=("play", "white", 2, 7)),
+    shown("two passes end it", "size=2", f"{BUT_B2} B2 pass pass", phase="over"),
+    shown("one pass does not end it", "size=2", "A2 pass B2 pass C2 pass", turn=("play", "black", 1, 6)),
+]
 
 
-def test_the_first_black_stone_goes_anywhere_and_is_not_passed(laido: Any) -> None:
-    state = laido(size=2)
-    assert state.legal_moves() == ["A2", "A3", "B1", "B2", "B3", "C1", "C2"]
+@pytest.mark.parametrize("case", RULES)
+def test_the_rules(laido: Any, case: Shown) -> None:
+    case.hold(laido)
+
+
+def test_the_largest_board_of_the_rules_has_217_points(laido: Any) -> None:
     assert len(laido(size=9).legal_moves()) == 217
     assert laido(size=9).play("j9") == "J9"  # the centre, and column I is skipped
-
-
-def test_seat_2_has_every_white_move_and_the_swap(laido: Any) -> None:
-    state = played(laido, "B2", size=2)
-    assert turn(state) == ("play", "white", 2, 1)
-    assert state.legal_moves() == ["A2", "A3", "B1", "B3", "C1", "C2", "pass", "swap-sides"]
-    state.play("pass")
-    assert turn(state) == ("play", "black", 1, 2)
-    assert "swap-sides" not in state.legal_moves()
-
-
-def test_after_the_swap_white_is_still_to_move_as_seat_1(laido: Any) -> None:
-    state = played(laido, "B2 swap-sides", size=2)
-    assert turn(state) == ("play", "white", 1, 2)
-    assert state.board() == "...X..."
-    assert state.last_move() == []
-    assert state.legal_moves() == ["A2", "A3", "B1", "B3", "C1", "C2", "pass"]
-    for move in ["A2", "C2", "pass", "pass"]:
-        state.play(move)
-    assert (state.result, state.winner) == ("W+1", 1)  # [-2] against [-1]; White is seat 1
-    assert played(laido, "B2 swap-sides pass A2 pass pass", size=2).winner == 1
-
-
-def test_a_swap_is_no_pass_and_no_answer_to_one(laido: Any) -> None:
-    state = played(laido, "B2 swap-sides pass", size=2)
-    assert state.phase == "play"
-    state.play("pass")
-    assert (state.phase, state.result, state.winner) == ("over", "W+1", 1)
-
-
-def test_without_the_pie(laido: Any) -> None:
-    state = laido(size=2, pie=False)
-    assert state.legal_moves()[-1] == "pass"
-    assert state.why_illegal("swap-sides")
-    for move in ["pass", "pass"]:
-        state.play(move)
-    assert (state.result, state.winner) == ("B+0.5", 1)
-    state = played(laido, "B2", size=2, pie=False)
-    assert state.legal_moves()[-1] == "pass" and len(state.legal_moves()) == 7
-
-
-# --- turns ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_turn_is_a_stone_or_a_pass_until_the_board_is_full(laido: Any) -> None:
-    state = played(laido, "A2 A3 B1 B3 C1 C2 B2", size=2)
-    assert state.legal_moves() == ["pass"]
-    assert turn(state) == ("play", "white", 2, 7)
-    state.play("pass")
-    state.play("pass")
-    assert state.phase == "over"
-
-
-def test_one_pass_does_not_end_it(laido: Any) -> None:
-    state = played(laido, "A2 pass B2 pass C2 pass", size=2)
-    assert turn(state) == ("play", "black", 1, 6)
 
 
 FIRST = "the first ply is a black stone: it may be swapped and cannot be passed"

@@ -24,6 +24,7 @@ from tests.support.model_walk import (
     random_options,
     starts,
 )
+from tests.support.positions import turn
 
 GAMES = tuple(CORES)
 SQUARE = ("go", "yugo")
@@ -147,12 +148,7 @@ def test_a_position_is_set_up_alike(game: str) -> None:
             one.set_up(played.board(), side)
         for _ in range(3):
             assert core.board() == model.board()
-            assert (core.phase, core.to_play, core.seat, core.ply) == (
-                model.phase,
-                model.to_play,
-                model.seat,
-                model.ply,
-            )
+            assert turn(core) == turn(model)
             assert core.legal_moves() == model.legal_moves(), (played.board(), side)
             for colour, parts in model.score_parts().items():
                 assert {name: core.score_parts()[colour][name] for name in parts} == parts
@@ -218,11 +214,7 @@ class _SideBySide(RuleBasedStateMachine):
             if word in self.walk.model.legal_moves():  # a swap closes what a pass would have closed, and the other way
                 self.walk.play(word)
 
-    @rule(
-        text=st.one_of(
-            st.text(max_size=6), st.from_regex(r"(dead:|bid:)?[A-Ea-e]?[1-5]([,+][A-E][1-5])*", fullmatch=True)
-        )
-    )
+    @rule(text=st.one_of(st.text(max_size=6), st.from_regex(LIKE_A_MOVE, fullmatch=True)))
     def try_anything(self, text: str) -> None:
         if self.walk.model.why_illegal(text):
             self.walk.refuse(text)

@@ -203,7 +203,7 @@ def test_komi_may_be_negative_and_is_fixed_at_ply_0(yugo: Any) -> None:
 
 
 def _piece(state: Any, name: str) -> str:
-    return dict(zip(square_names(state.size), state.board(), strict=True))[name]
+    return str(state.board()[square_names(state.size).index(name)])
 
 
 def _let(state: Any, colour: str, names: str) -> None:

@@ -5,12 +5,11 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support import ROOT
-from tests.support.cli import Ran, end_all, ggp
+from tests.support.cli import Ran, ggp
 
 pytestmark = pytest.mark.slow
 
@@ -35,17 +34,10 @@ ENGINE = [sys.executable, "-m", "ggp.engines"]
 BOT = [sys.executable, "-m", "ggp.bots", "random"]
 
 
-@pytest.fixture(autouse=True)
-def ended() -> Any:
-    yield
-    end_all()
-
-
 def failed(ran: Ran) -> dict[str, dict[str, str]]:
     return {step["number"]: step for step in ran.json["steps"] if step["verdict"] == "fail"}
 
 
-@pytest.mark.slow
 @pytest.mark.needs("gnugo")
 def test_gnu_go_comes_out_with_its_known_deviations() -> None:
     ran = ggp("check", "--json", "--timeout", "60", "--", *GNU_GO)
@@ -75,15 +67,9 @@ def test_the_other_bots_have_none_either(words: list[str]) -> None:
 
 
 @pytest.mark.long
-def test_the_example_engine_has_none(tmp_path: Path) -> None:
-    ran = ggp("check", "--engine", "--json", "--timeout", "60", "--", _hexapawn(tmp_path))
+def test_the_example_engine_has_none(hexapawn: str) -> None:
+    ran = ggp("check", "--engine", "--json", "--timeout", "60", "--", hexapawn)
     assert (failed(ran), ran.status) == ({}, 0)
-
-
-def _hexapawn(folder: Path) -> str:
-    target = str(folder / "hexapawn")
-    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
-    return target
 
 
 def test_a_service_is_checked_over_its_connection() -> None:
@@ -108,7 +94,6 @@ WRONG = ["--engine", "--", sys.executable, "-I", str(ROOT / "tests/support/wrong
 FOREIGN = [sys.executable, "-I", str(ROOT / "tests/support/foreign_bots.py")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "deviations"),
     [("leela", {"2.5.5"}), ("michi", {"2.4.1", "2.4.2", "2.6.1"}), ("dummy", {"2.4.1", "4.0.7"})],
@@ -125,7 +110,6 @@ def test_a_foreign_bot_with_which_the_referee_plays_is_usable(kind: str, deviati
     assert series.status == 0 and series.json["games"] == 2, series.out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "advice"),
     [
@@ -141,7 +125,6 @@ def test_a_bot_that_ends_at_its_start_is_reported_what_it_said_last(script: str,
     assert ran.out.endswith(f"failed: 1 step; what to change:\n  2.3.13 [required]: {advice}\n")
 
 
-@pytest.mark.slow
 def test_steps_that_passed_are_shown_if_all_are_wanted() -> None:
     few, all_of_them = (ggp("check", *more, "--only", "2.3,2.4", *WRONG) for more in ([], ["--all"]))
     assert "  ok   2.3.1 " in all_of_them.out and "  -    2.4.2 " in all_of_them.out
@@ -152,7 +135,6 @@ def test_steps_that_passed_are_shown_if_all_are_wanted() -> None:
     )
 
 
-@pytest.mark.slow
 def test_a_failure_that_loses_games_is_one_for_a_build_that_says_so() -> None:
     bot = ["--only", "4.2.1", "--", sys.executable, "-I", str(ROOT / "tests/support/wrong_program.py")]
     lenient, strict = ggp("check", *bot), ggp("check", "--strict", *bot)

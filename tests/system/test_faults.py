@@ -34,61 +34,56 @@ class FaultCase(NamedTuple):
 
     words: str
     termination: str
-    result: str
-    detail: str = ""
+    detail: str
     exit: str = ""
     time: str = "20"
 
 
+LATE = r"no whole answer after 0\.[4-9] s"
 TABLE = [
     # illegal or unreadable move
-    FaultCase(
-        "fault=illegal,move=3", "illegal_move", "W+F", r"illegal move: ([A-D]\d is occupied|the button is taken)"
-    ),
-    FaultCase("fault=unreadable", "illegal_move", "W+F", "illegal move"),
-    FaultCase("fault=empty", "illegal_move", "W+F", "unreadable move ''"),
+    FaultCase("illegal,move=3", "illegal_move", r"illegal move: ([A-D]\d is occupied|the button is taken)"),
+    FaultCase("unreadable", "illegal_move", "illegal move"),
+    FaultCase("empty", "illegal_move", "unreadable move ''"),
     # genmove answered `?`
-    FaultCase("fault=refuse", "refused", "W+F", "I will not"),
+    FaultCase("refuse", "refused", "I will not"),
     # refuses a move that the engine accepted
-    FaultCase("fault=refuse,when=play", "rejects_legal_move", "W+F", r"answers `play white \S+` with `\? I will not`"),
+    FaultCase("refuse,when=play", "rejects_legal_move", r"answers `play white \S+` with `\? I will not`"),
     # answer after the clock
-    FaultCase("fault=late,ms=400", "time", "W+T", r"\d+ ms after its time was up", time="0.2"),
+    FaultCase("late,ms=400", "time", r"\d+ ms after its time was up", time="0.2"),
     # no answer at all (clock + grace)
-    FaultCase("fault=silent", "stalled", "W+T", r"no whole answer after 0\.[4-9] s", time="0.2"),
-    FaultCase("fault=deaf", "stalled", "W+T", r"no whole answer after 0\.[4-9] s", time="0.2"),
-    FaultCase("fault=half", "stalled", "W+T", r"no whole answer after 0\.[4-9] s", time="0.2"),
-    FaultCase("fault=close_stdout", "disconnected", "W+F", "output ended"),
+    *(FaultCase(words, "stalled", LATE, time="0.2") for words in ("silent", "deaf", "half")),
+    FaultCase("close_stdout", "disconnected", "output ended"),
     # end of stream or exit, in its own turn
-    FaultCase("fault=crash,status=7", "disconnected", "W+F", "exit status 7", "exit status 7"),
-    FaultCase("fault=crash,signal=11", "disconnected", "W+F", "killed by SIGSEGV", "killed by SIGSEGV"),
+    FaultCase("crash,status=7", "disconnected", "exit status 7", "exit status 7"),
+    FaultCase("crash,signal=11", "disconnected", "killed by SIGSEGV", "killed by SIGSEGV"),
     FaultCase(
-        "fault=half_crash,status=7",
-        "disconnected",
-        "W+F",
-        "ended in the middle of an answer: '=\\d+ [A-D]'; exit status 7",
-        "exit status 7",
+        *("half_crash,status=7", "disconnected"),
+        *(r"ended in the middle of an answer: '=\d+ [A-D]'; exit status 7", "exit status 7"),
     ),
-    FaultCase("fault=complain", "disconnected", "W+F", "exit status 70", "exit status 70"),
-    FaultCase("fault=fork,status=3", "disconnected", "W+F", "left its output open", "exit status 3"),
+    FaultCase("complain", "disconnected", "exit status 70", "exit status 70"),
+    FaultCase("fork,status=3", "disconnected", "left its output open", "exit status 3"),
     # the same in the opponent's turn, from ply 2 on
-    FaultCase("fault=crash,when=after,move=2", "disconnected", "W+F", "exit status 1", "exit status 1"),
-    FaultCase("fault=crash,when=play,move=2", "disconnected", "W+F", "exit status 1", "exit status 1"),
+    FaultCase("crash,when=after,move=2", "disconnected", "exit status 1", "exit status 1"),
+    FaultCase("crash,when=play,move=2", "disconnected", "exit status 1", "exit status 1"),
     # garbage, desynchronised, over the bounds
-    FaultCase("fault=garbage", "protocol_error", "W+F", "more than 200 lines"),
-    FaultCase("fault=wrong_id", "protocol_error", "W+F", "desynchronised"),
-    FaultCase("fault=flood_stdout,mb=3", "protocol_error", "W+F", "lines before an answer|at most"),
-    FaultCase("fault=long_line,mb=3", "protocol_error", "W+F", "at most"),
-    FaultCase("fault=many_lines", "protocol_error", "W+F", "at most"),
+    FaultCase("garbage", "protocol_error", "more than 200 lines"),
+    FaultCase("wrong_id", "protocol_error", "desynchronised"),
+    FaultCase("flood_stdout,mb=3", "protocol_error", "lines before an answer|at most"),
+    FaultCase("long_line,mb=3", "protocol_error", "at most"),
+    FaultCase("many_lines", "protocol_error", "at most"),
 ]
+BY_TIME = ("time", "stalled")
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[row.words for row in TABLE])
 def test_a_fault_loses_in_its_own_way(row: FaultCase) -> None:
-    came = play(make_setup("yugo,size=4", chaos(f"{row.words},life=20,seed=5"), time=row.time))
+    came = play(make_setup("yugo,size=4", chaos(f"fault={row.words},life=20,seed=5"), time=row.time))
     assert came.suspended is None
     assert [match.number for match in came.played] == [0, 1]  # and the next game was played
     first, end = came.played[0], came.end()
-    assert (first.termination, first.result, first.culprit) == (row.termination, row.result, "chaos")
+    result = "W+T" if row.termination in BY_TIME else "W+F"
+    assert (first.termination, first.result, first.culprit) == (row.termination, result, "chaos")
     assert (end.winner, end.culprit) == (2, "seat1")
     assert re.search(row.detail, end.detail), end.detail
     assert end.diagnostics is not None
@@ -98,16 +93,7 @@ def test_a_fault_loses_in_its_own_way(row: FaultCase) -> None:
     assert asked or len(end.diagnostics.dialogue) == 20  # what it flooded us with is what came last
 
 
-BORNE = [
-    "chatter",
-    "nul",
-    "no_ids",
-    "crlf",
-    "flood_stderr,mb=3",
-    "ignore_quit",
-    "ignore_sigterm",
-    "late,ms=30",
-]
+BORNE = ["chatter", "nul", "no_ids", "crlf", "flood_stderr,mb=3", "ignore_quit", "ignore_sigterm", "late,ms=30"]
 
 
 @pytest.mark.parametrize("words", BORNE)
@@ -124,18 +110,21 @@ def test_a_last_answer_without_its_end_counts_and_then_the_bot_has_gone() -> Non
     assert (match.termination, match.culprit, match.result) == ("disconnected", "chaos", "W+F")
 
 
-MOVES = (
-    "while True:\n"
-    "    line = ask()\n"
-    "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
-    "    elif line.startswith('genmove'): {}\n"
-    "    else: say()\n"
-)
+def moving(at_genmove: str, name: str = "scripted") -> BotSpec:
+    """A bot that does so when it is asked for a move."""
+    return script(
+        "while True:\n"
+        "    line = ask()\n"
+        "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
+        f"    elif line.startswith('genmove'): {at_genmove}\n"
+        "    else: say()\n",
+        name,
+    )
 
 
 @pytest.mark.parametrize("half", ["C", "C3", "C3\r", "C3\nand"])
 def test_half_an_answer_is_never_played(half: str) -> None:
-    bot = script(MOVES.format(f"os.write(2, b'no memory'); os.write(1, b'= ' + {half.encode()!r}); os._exit(3)"))
+    bot = moving(f"os.write(2, b'no memory'); os.write(1, b'= ' + {half.encode()!r}); os._exit(3)")
     came = play(make_setup("yugo,size=3", bot, "random:seed=3"), (0,))
     (match,) = came.played
     assert (match.plies, match.termination, match.result) == (0, "disconnected", "W+F")
@@ -145,7 +134,7 @@ def test_half_an_answer_is_never_played(half: str) -> None:
 
 @pytest.mark.parametrize("answer", ["\tC3", " C3\t", "C3 \t", "\t\tC3\t\t", "\tC3\r"])
 def test_tabs_beside_a_move_are_forgiven_as_blanks_are(answer: str) -> None:
-    bot = script(MOVES.format(f"os.write(1, b'=' + i.encode() + {answer.encode()!r} + b'\\n\\n')"))
+    bot = moving(f"os.write(1, b'=' + i.encode() + {answer.encode()!r} + b'\\n\\n')")
     came = play(make_setup("yugo,size=3", bot, "random:seed=3"), (0,))
     assert came.records[0].plies[0].move == "C3"
 
@@ -158,14 +147,7 @@ def test_the_last_lines_of_stderr_are_kept() -> None:
 
 
 def test_a_flood_on_stderr_leaves_its_tail() -> None:
-    bot = script(
-        "while True:\n"
-        "    line = ask()\n"
-        "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
-        "    elif line.startswith('genmove'):\n"
-        "        sys.stderr.write('x' * 200_000 + 'the end'); sys.stderr.flush(); sys.exit(5)\n"
-        "    else: say()\n"
-    )
+    bot = moving("sys.stderr.write('x' * 200_000 + 'the end'); sys.stderr.flush(); sys.exit(5)")
     end = play(make_setup("yugo,size=3", bot), (0,)).end()
     assert end.diagnostics is not None and end.diagnostics.exit == "exit status 5"
     assert len(end.diagnostics.stderr) == 64 * 1024 and end.diagnostics.stderr.endswith("the end")
@@ -180,13 +162,7 @@ def test_a_late_answer_within_the_margin_is_forgiven_and_recorded() -> None:
 
 def test_a_late_illegal_move_loses_on_time() -> None:
     bot = chaos("fault=illegal,when=genmove")
-    slow = script(
-        "while True:\n"
-        "    line = ask()\n"
-        "    if line == 'list_commands': say('ggp-new play genmove name version quit')\n"
-        "    elif line.startswith('genmove'): time.sleep(0.3); say('Z99')\n"
-        "    else: say()\n"
-    )
+    slow = moving("time.sleep(0.3); say('Z99')")
     assert play(make_setup("yugo,size=3", slow, bot, time="0.1"), (0,)).played[0].termination == "time"
 
 
@@ -254,48 +230,23 @@ def test_a_plain_bot_plays_go_only_and_its_size_only() -> None:
     assert play(make_setup("go,size=4", plain, plain)).played[1].termination == "rules"
 
 
-ENGINE = """
-import os, subprocess, sys
-engine = subprocess.Popen([sys.executable, "-m", "ggp.engines"], stdin=-1, stdout=-1)
-asked = 0
-for line in sys.stdin.buffer:
-    asked += b"ggp-play" in line
-    if asked == 3:
-        print("the disk is full", file=sys.stderr, flush=True)
-        engine.kill(); engine.wait(); os._exit(6)
-    engine.stdin.write(line); engine.stdin.flush()
-    answer = b""
-    while not answer.endswith(b"\\n\\n"): answer += engine.stdout.readline()
-    sys.stdout.buffer.write(answer); sys.stdout.buffer.flush()
-"""
-
-
-def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
-    whole = f"{PYTHON} -P -m ggp.engines"
-    bot = f"{PYTHON} {quote(str(ROOT))}/bots/examples/legal_bot.py {whole}"
-    setup = make_setup("yugo,size=3", f"one={bot}", f"two={bot}")
-    came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", ENGINE))), (0,))
-    assert [(match.result, match.termination, match.culprit) for match in came.played] == [
-        ("", "engine_failed", "engine")
-    ] * 2
-    assert "exit status 6" in came.end().detail and "the disk is full" in came.end().detail
-    assert came.suspended is not None and came.suspended.who == "engine"
-
-
-# Our engine, which from the third ply on lists more legal moves than an answer may have, or gives no answer.
-FOREIGN = """
-import subprocess, sys, time
+# Our engine, which from the third ply on crashes, lists more legal moves than an answer may have, or gives no answer.
+RELAY = """
+import os, subprocess, sys, time
 engine = subprocess.Popen([sys.executable, "-P", "-m", "ggp.engines"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-plies = 0
+plies, how = 0, sys.argv[1]
 for line in sys.stdin.buffer:
     words = [word for word in line.decode().split() if not word.isdigit()]
     plies += words[:1] == ["ggp-play"]
-    number = line.split()[0].decode() if line.split()[0].isdigit() else ""
-    if sys.argv[1] == "large" and plies > 2 and words[:1] == ["ggp-legal_moves"]:
+    if how == "crashes" and plies == 3:
+        print("the disk is full", file=sys.stderr, flush=True)
+        engine.kill(); engine.wait(); os._exit(6)
+    if how == "hangs" and plies > 2 and words[:1] == ["ggp-legal_moves"]:
+        time.sleep(600)
+    if how == "large" and plies > 2 and words[:1] == ["ggp-legal_moves"]:
+        number = line.split()[0].decode() if line.split()[0].isdigit() else ""
         sys.stdout.write(f"={number} {'D4 ' * 500000}\\n\\n"); sys.stdout.flush()
         continue
-    if sys.argv[1] == "hangs" and plies > 2 and words[:1] == ["ggp-legal_moves"]:
-        time.sleep(600)
     engine.stdin.write(line); engine.stdin.flush()
     answer = b""
     while not answer.endswith(b"\\n\\n"): answer += engine.stdout.readline()
@@ -304,20 +255,33 @@ for line in sys.stdin.buffer:
 """
 
 
+def void_twice(came: AtTable) -> bool:
+    """Whether the match was tried again, and the engine failed both times."""
+    found = [(match.result, match.termination, match.culprit) for match in came.played]
+    suspended = came.suspended is not None and came.suspended.who == "engine"
+    return suspended and found == [("", "engine_failed", "engine")] * 2
+
+
+def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
+    whole = f"{PYTHON} -P -m ggp.engines"
+    bot = f"{PYTHON} {quote(str(ROOT))}/bots/examples/legal_bot.py {whole}"
+    setup = make_setup("yugo,size=3", f"one={bot}", f"two={bot}")
+    came = play(replace(setup, engine=BotSpec("engine", "broken", (sys.executable, "-c", RELAY, "crashes"))), (0,))
+    assert void_twice(came)
+    assert "exit status 6" in came.end().detail and "the disk is full" in came.end().detail
+
+
 @pytest.mark.parametrize(
     ("how", "words"), [("large", "an answer is at most 1048576 bytes"), ("hangs", "no whole answer")]
 )
 def test_what_its_engine_does_wrong_is_no_fault_of_a_built_in_bot(how: str, words: str, tmp_path: Path) -> None:
     """It is said by the bot, for the referee itself has asked for no legal moves; then the match is void."""
-    (tmp_path / "foreign.py").write_text(FOREIGN, encoding="utf-8")
+    (tmp_path / "foreign.py").write_text(RELAY, encoding="utf-8")
     argv = (sys.executable, str(tmp_path / "foreign.py"), how)
     bots = [BotSpec(name, "random", (*BOTS, "random"), environment=(("GGP_ENGINE_PATIENCE", "0.5"),)) for name in "ab"]
     came = play(replace(make_setup("yugo,size=4", *bots), engine=BotSpec("engine", shlex.join(argv), argv)), (0,))
-    assert [(match.result, match.termination, match.culprit) for match in came.played] == [
-        ("", "engine_failed", "engine")
-    ] * 2
+    assert void_twice(came)
     assert words in came.end().detail and "which asks an engine of its own" in came.end().detail
-    assert came.suspended is not None and came.suspended.who == "engine"
     assert str(came.suspended).startswith("it failed in 2 matches in a row, so no more are tried: the engine ")
 
 

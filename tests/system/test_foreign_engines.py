@@ -4,7 +4,6 @@ Each is judged from outside, by rules written here again where that is short; `g
 """
 
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
@@ -26,15 +25,6 @@ from tests.support.raw_peer import PATIENCE, RawPeer
 CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
 LEGAL_BOT = [sys.executable, str(ROOT / "bots/examples/legal_bot.py")]
 Ask = Callable[[str], str]
-
-
-@pytest.fixture(scope="module")
-def hexapawn(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The compiled engine; it must not draw a single warning."""
-    target = str(tmp_path_factory.mktemp("engine") / "hexapawn")
-    flags = ["-std=c11", "-pedantic", "-O2", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["cc", *flags, "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
-    return target
 
 
 @pytest.fixture(scope="module")

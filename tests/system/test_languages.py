@@ -78,14 +78,6 @@ def made(language: str, folder: Path) -> list[str]:
     return ["env", "-C", str(folder), *words[:-2]]
 
 
-@pytest.fixture(scope="module")
-def hexapawn(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An engine that starts in a millisecond."""
-    target = str(tmp_path_factory.mktemp("engine") / "hexapawn")
-    subprocess.run(["cc", "-O2", "-o", target, str(ROOT / "engines/examples/hexapawn.c")], check=True)
-    return target
-
-
 def missed(command: list[str], judge: str | None, *games: str) -> list[str]:
     """The steps of `ggp check` that the bot fails."""
 
@@ -146,7 +138,6 @@ def ggp_in_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", EACH)
 def test_it_is_made_with_one_line_passes_every_step_and_plays(language: str, tmp_path: Path, hexapawn: str) -> None:
     command = made(language, tmp_path)

@@ -21,7 +21,6 @@ GNU_GO = "gnugo --mode gtp --level 1 --seed 1 --chinese-rules --positional-super
 SENT = re.compile(r"^(\w+) > \d+ (.*)$", re.MULTILINE)
 
 
-@pytest.mark.slow
 @pytest.mark.needs("gnugo")
 @pytest.mark.parametrize(
     ("time", "settings", "left"),
@@ -55,7 +54,6 @@ def test_gnugo_gives_and_takes_a_handicap_by_every_clock(
     assert main_verify([str(record)]) == 0, capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_bot_that_lists_no_komi_plays_and_its_record_says_so(tmp_path: Path) -> None:
     record, program = tmp_path / "games.jsonl", TESTS / "support" / "foreign_bots.py"
     dummy = shlex.join([sys.executable, "-I", str(program), "dummy"])

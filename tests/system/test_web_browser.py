@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from ggp.protocol.records import MovePlayed, Record
 from ggp.referee.records import live_path
 from tests.pictures import TEST, TESTED
-from tests.support.browser import BrowserVisitor, WebServer, chromium
+from tests.support.browser import BrowserVisitor, WebServer
 from tests.support.cli import Ggp, wait_until
 from tests.support.ladders import write_ladder
 from tests.support.sample_records import CUT_OFF
@@ -23,12 +23,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 HOSTILE = ("<script>alert(1)</script>", "囲碁{{7*7}}", "'\"><img src=x onerror=alert(1)>")
 PAGES = 80  # that a walk over the site visits at the most
 PAPER = 700  # pixels of a line on A4
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

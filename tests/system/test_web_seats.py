@@ -5,7 +5,7 @@ import http.client
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,21 +28,7 @@ pairing = 0.05
 grace = 20
 watch = "{watch}"
 {web}
-[pool.small]
-game = "yugo,size=3"
-control = "600+1"
-seats = true
-
-[pool.tiles]
-game = "taigo,tiles=6"
-control = "600+1"
-seats = true
-
-[pool.bids]
-game = "stigmergy,size=2"
-control = "600+1"
-seats = true
-
+{pools}
 [pool.rated]
 game = "yugo,size=4"
 control = "600+1"
@@ -52,11 +38,28 @@ command = "random"
 copies = 2
 """
 
+POOL = """
+[pool.{}]
+game = "{}"
+control = "600+1"
+seats = true
+{}
+"""
+
 WEB = """
 [web]
 listen = "127.0.0.1:{}"
 nice = {}
 """
+
+
+def pools(engines: Mapping[str, str] = {}, **games: str) -> str:
+    """The tables of pools with seats, by their games; `engines`: the addresses of foreign ones."""
+    engine = {name: f'engine = "{url}"' for name, url in engines.items()}
+    return "".join(POOL.format(name, game, engine.get(name, "")) for name, game in games.items())
+
+
+OURS = pools(small="yugo,size=3", tiles="taigo,tiles=6", bids="stigmergy,size=2")
 
 
 class Club:
@@ -68,7 +71,7 @@ class Club:
         self.url = f"http://127.0.0.1:{self.port}"
         lobby, watch = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
         self.file = folder / "club.toml"
-        text = FILE.format(lobby=lobby, watch=watch, web=WEB.format(self.port, nice) if own else "")
+        text = FILE.format(lobby=lobby, watch=watch, pools=OURS, web=WEB.format(self.port, nice) if own else "")
         self.file.write_text(text + more, encoding="utf-8")
         self.start()
         self.site: Ggp | None = None

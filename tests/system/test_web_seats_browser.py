@@ -10,81 +10,25 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support import ROOT
-from tests.support.browser import BrowserVisitor, WebServer, chromium
+from tests.support.browser import BrowserVisitor, WebServer
 from tests.support.raw_peer import RawPeer
-from tests.system.test_web_seats import Club
+from tests.system.test_web_seats import Club, pools
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 PATIENCE = 60_000  # ms
 CONNECT4 = [sys.executable, str(ROOT / "engines/examples/connect4.py")]
 PAIRS = [sys.executable, "-m", "tests.support.pairs_engine"]
-MORE = """
-[pool.pie]
-game = "laido,size=2"
-control = "600+1"
-seats = true
-
-[pool.runs]
-game = "taugo,size=6"
-control = "600+1"
-seats = true
-
-[pool.auction]
-game = "stigmergy,size=4"
-control = "600+1"
-seats = true
-
-[pool.agreed]
-game = "go,size=2,agreement=on"
-control = "600+1"
-seats = true
-
-[pool.four]
-game = "connect4,width=4,height=4"
-control = "600+1"
-engine = "{four}"
-seats = true
-
-[pool.pairs]
-game = "pairs"
-control = "600+1"
-engine = "{pairs}"
-seats = true
-
-[pool.go]
-game = "go"
-control = "600+1"
-seats = true
-
-[pool.yugo]
-game = "yugo"
-control = "600+1"
-seats = true
-
-[pool.taugo]
-game = "taugo"
-control = "600+1"
-seats = true
-
-[pool.taigo]
-game = "taigo"
-control = "600+1"
-seats = true
-
-[pool.laido]
-game = "laido"
-control = "600+1"
-seats = true
-
-[pool.stigmergy]
-game = "stigmergy"
-control = "600+1"
-seats = true
-
-[bot.dropper]
-command = "{python} {bot} {program}"
-"""
+GAMES = ("go", "yugo", "taugo", "taigo", "laido", "stigmergy")
+SMALL = {
+    "pie": "laido,size=2",
+    "runs": "taugo,size=6",
+    "auction": "stigmergy,size=4",
+    "agreed": "go,size=2,agreement=on",
+    "four": "connect4,width=4,height=4",
+    "pairs": "pairs",
+}
+DROPPER = f'[bot.dropper]\ncommand = "{sys.executable} {ROOT}/bots/examples/legal_bot.py {" ".join(CONNECT4)}"\n'
 
 
 @pytest.fixture(scope="module")
@@ -96,22 +40,13 @@ def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
         for engine in (four, pairs):
             engine.wait_for(lambda engine=engine: b"\n" in engine.stderr)  # type: ignore[misc]
             urls.append(engine.stderr.decode().split()[-1])
-        words = {
-            "python": sys.executable,
-            "bot": ROOT / "bots/examples/legal_bot.py",
-            "program": " ".join(CONNECT4),
-        }
-        club = Club(tmp_path_factory.mktemp("club"), more=MORE.format(four=urls[0], pairs=urls[1], **words))
+        engines = dict(zip(("four", "pairs"), urls, strict=True))
+        more = pools(engines, **SMALL, **{game: game for game in GAMES}) + DROPPER
+        club = Club(tmp_path_factory.mktemp("club"), more=more)
         club.keep()
         club.lobby.wait_for("joined", bot="dropper")
         yield club
         club.end()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +142,7 @@ def test_a_whole_game_by_clicks(visitor: BrowserVisitor, pool: str) -> None:
         resign(page)
 
 
-@pytest.mark.parametrize("game", ["go", "yugo", "taugo", "taigo", "laido", "stigmergy"])
+@pytest.mark.parametrize("game", GAMES)
 def test_a_game_of_the_default_size_begins_by_clicks(visitor: BrowserVisitor, game: str) -> None:
     page = sit(visitor, game)
     assert over_or_turn(page)
