@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from urllib.request import urlopen
 
 from ggp.engines.game import read_options
 from ggp.engines.registry import Registry
@@ -131,6 +132,13 @@ def memory(pid: int, field: str = "VmRSS") -> int:
     """Return the resident memory of a process in KiB; 0 if it has ended."""
     found = re.search(rf"{field}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
     return int(found[1]) if found else 0
+
+
+def metric(url: str, name: str) -> float:
+    """Return the value of a metric of a lobby, with its labels or the sum over all; 0 if it is not there."""
+    with urlopen(url, timeout=60) as page:
+        lines = page.read().decode().splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
 
 
 def command_cost(*words: str) -> Cost:

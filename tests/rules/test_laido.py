@@ -52,12 +52,16 @@ RULES = [
     shown("the first black stone goes anywhere and is not passed", "size=2", only=ALL, illegal="pass"),
     shown(
         *("seat 2 has every White move and the swap", "size=2", "B2"),
-        turn=("play", "white", 2, 1), only=f"{BUT_B2} pass swap-sides",
+        turn=("play", "white", 2, 1),
+        only=f"{BUT_B2} pass swap-sides",
     ),
     shown("who passes leaves the sides", "size=2", "B2 pass", turn=("play", "black", 1, 2), illegal="swap-sides"),
     shown(
         *("after the swap White is still to move as seat 1", "size=2", "B2 swap-sides"),
-        turn=("play", "white", 1, 2), board="...X...", last_move=[], only=f"{BUT_B2} pass",
+        turn=("play", "white", 1, 2),
+        board="...X...",
+        last_move=[],
+        only=f"{BUT_B2} pass",
     ),
     shown("[-2] against [-1]: White is seat 1", "size=2", "B2 swap-sides A2 C2 pass pass", over=("W+1", 1)),
     shown("the same after a pass", "size=2", "B2 swap-sides pass A2 pass pass", winner=1),

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import msgpack
 import pytest
@@ -20,7 +19,7 @@ import zmq
 
 from ggp.protocol.transports.keys import KeyPair, new_pair, read_pair
 from ggp.referee.server.lobby.keys import allow, change, now, read, revoke
-from tests.bench.measure import memory
+from tests.bench.measure import memory, metric
 from tests.support.lobby_server import LobbyWithBots
 from tests.support.raw_zmtp import Raw
 
@@ -55,15 +54,15 @@ class Siege:
 
     def late(self) -> float:
         """ms that the loop was late, at most, since this was last asked."""
-        return self._metric("ggp_loop_late_seconds") * 1000
+        return metric(self.page, "ggp_loop_late_seconds") * 1000
 
     def games(self) -> float:
-        return self._metric('ggp_games_total{termination="rules"}')
+        return metric(self.page, "ggp_games_total")
 
     def open_descriptors(self) -> int:
         return len(list(Path(f"/proc/{self.server.process.pid}/fd").iterdir()))
 
-    def dealer(self, pair: KeyPair | None = None, server: str = "") -> "zmq.Socket[bytes]":
+    def dealer(self, pair: KeyPair | None = None, server: str = "", url: str = "") -> "zmq.Socket[bytes]":
         dealer = self.context.socket(zmq.DEALER)
         dealer.setsockopt(zmq.LINGER, 0)
         dealer.setsockopt(zmq.RECONNECT_IVL, 100)
@@ -72,17 +71,12 @@ class Siege:
             dealer.setsockopt(zmq.CURVE_SERVERKEY, (server or self.lobby_key).encode())
             dealer.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
             dealer.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())
-        dealer.connect(self.url)
+        dealer.connect(url or self.url)
         return dealer
 
     def close(self) -> None:
         self.club.close()
         self.context.destroy(linger=0)
-
-    def _metric(self, name: str) -> float:
-        with urlopen(self.page, timeout=60) as answer:
-            lines = answer.read().decode().splitlines()
-        return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"{name} ")), 0.0)
 
 
 @pytest.fixture
@@ -107,26 +101,6 @@ def _dial_with(siege: Siege, held: list[object], pair: KeyPair | None, server: s
         assert isinstance(one, zmq.Socket)
         one.close(linger=0)
     del held[:-30]
-
-
-def no_key(siege: Siege, held: list[object]) -> None:
-    _dial_with(siege, held, None)
-
-
-def unknown_key(siege: Siege, held: list[object]) -> None:
-    _dial_with(siege, held, siege.unknown)
-
-
-def revoked_key(siege: Siege, held: list[object]) -> None:
-    _dial_with(siege, held, siege.revoked)
-
-
-def wrong_server_key(siege: Siege, held: list[object]) -> None:
-    _dial_with(siege, held, siege.eve, siege.unknown.public)
-
-
-def reconnect_storm(siege: Siege, held: list[object]) -> None:
-    _dial_with(siege, held, siege.eve)
 
 
 def connect_flood(siege: Siege, held: list[object]) -> None:
@@ -171,34 +145,6 @@ def _flood(siege: Siege, held: list[object], frames: list[bytes], count: int) ->
         time.sleep(0.1)
 
 
-def hello_flood(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"H", HELLO], 500)
-
-
-def answer_flood(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"R", b"= D4\n\n"], 500)
-
-
-def stderr_flood(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"E", b"\x01" * 60_000], 50)
-
-
-def bye_flood(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"B", b"bye"], 500)
-
-
-def oversized(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"R", b"x" * 2_000_000], 5)
-
-
-def largest_frames(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"R", b"x" * 1_000_000], 20)
-
-
-def many_frames(siege: Siege, held: list[object]) -> None:
-    _flood(siege, held, [b"H"] * 5000, 5)
-
-
 def endless_message(siege: Siege, held: list[object]) -> None:
     dealer = _bot(siege, held)
     try:
@@ -214,25 +160,25 @@ def bombs(siege: Siege, held: list[object]) -> None:
         _flood(siege, held, [b"H", bomb], 20)
 
 
-ATTACKS: list[Attack] = [
-    no_key,
-    unknown_key,
-    revoked_key,
-    wrong_server_key,
-    reconnect_storm,
-    connect_flood,
-    slowloris,
-    garbage,
-    hello_flood,
-    answer_flood,
-    stderr_flood,
-    bye_flood,
-    oversized,
-    largest_frames,
-    many_frames,
-    endless_message,
-    bombs,
-]
+ATTACKS: dict[str, Attack] = {
+    "no key": lambda siege, held: _dial_with(siege, held, None),
+    "unknown key": lambda siege, held: _dial_with(siege, held, siege.unknown),
+    "revoked key": lambda siege, held: _dial_with(siege, held, siege.revoked),
+    "wrong server key": lambda siege, held: _dial_with(siege, held, siege.eve, siege.unknown.public),
+    "reconnect storm": lambda siege, held: _dial_with(siege, held, siege.eve),
+    "connect flood": connect_flood,
+    "slowloris": slowloris,
+    "garbage": garbage,
+    "hello flood": lambda siege, held: _flood(siege, held, [b"H", HELLO], 500),
+    "answer flood": lambda siege, held: _flood(siege, held, [b"R", b"= D4\n\n"], 500),
+    "stderr flood": lambda siege, held: _flood(siege, held, [b"E", b"\x01" * 60_000], 50),
+    "bye flood": lambda siege, held: _flood(siege, held, [b"B", b"bye"], 500),
+    "oversized": lambda siege, held: _flood(siege, held, [b"R", b"x" * 2_000_000], 5),
+    "largest frames": lambda siege, held: _flood(siege, held, [b"R", b"x" * 1_000_000], 20),
+    "many frames": lambda siege, held: _flood(siege, held, [b"H"] * 5000, 5),
+    "endless message": endless_message,
+    "bombs": bombs,
+}
 
 
 def _start(siege: Siege, attack: Attack, until: float) -> int:
@@ -254,7 +200,7 @@ def _start(siege: Siege, attack: Attack, until: float) -> int:
 @pytest.mark.long
 def test_attacks_harm_no_other_bot(siege: Siege) -> None:
     print(f"\n{'attack':18} {'late before':>11} {'during':>8} {'lines':>5} {'MiB':>6} {'open':>5}  refused as")
-    for attack in ATTACKS:
+    for name, attack in ATTACKS.items():
         siege.late()
         time.sleep(SECONDS / 3)
         before, games, lines = siege.late(), siege.games(), len(siege.server.lines)
@@ -274,12 +220,12 @@ def test_attacks_harm_no_other_bot(siege: Siege) -> None:
         told = [one for one in said if one["event"] != "game"]
         seen = {f"{one['event']} {one.get('word', '')}".strip() for one in told}
         words = ", ".join(sorted(seen))
-        row = f"{attack.__name__:18} {before:8.1f} ms {during:5.1f} ms {len(told):5} {most / 1024:6.1f} {opened:5}"
+        row = f"{name:18} {before:8.1f} ms {during:5.1f} ms {len(told):5} {most / 1024:6.1f} {opened:5}"
         print(f"{row}  {words}", flush=True)
         assert most < MOST_KIB and opened < MOST_OPEN
         siege.server.wait_for("game", int(games) + 1)
-    names = {one.get("bot", "") for one in siege.server.events("gone", "replaced", "left")}
-    assert names <= {"eve", ""}, "a bot that did nothing lost its connection"
+    cut = {one.get("bot", "") for one in siege.server.events("gone", "replaced", "left")}
+    assert cut <= {"eve", ""}, "a bot that did nothing lost its connection"
     assert siege.server.end().status == 0
     ended = siege.club.check()
     assert set(ended) <= {"rules", "disconnected", "protocol_error", "stalled"}
@@ -292,12 +238,7 @@ def test_replayed_connection_is_refused(siege: Siege) -> None:
     """Every byte that a bot sent, sent again on another connection."""
     parts = urlsplit(siege.url)
     recorder = socket.create_server(("127.0.0.1", 0))
-    dealer = siege.context.socket(zmq.DEALER)
-    dealer.setsockopt(zmq.LINGER, 0)
-    dealer.setsockopt(zmq.CURVE_SERVERKEY, siege.lobby_key.encode())
-    dealer.setsockopt(zmq.CURVE_PUBLICKEY, siege.eve.public.encode())
-    dealer.setsockopt(zmq.CURVE_SECRETKEY, siege.eve.secret.encode())
-    dealer.connect(f"tcp://127.0.0.1:{recorder.getsockname()[1]}")
+    dealer = siege.dealer(siege.eve, url=f"tcp://127.0.0.1:{recorder.getsockname()[1]}")
     dealer.send_multipart([b"H", HELLO])
     theirs, _ = recorder.accept()
     ours = socket.create_connection((parts.hostname, parts.port))

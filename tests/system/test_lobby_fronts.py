@@ -55,12 +55,12 @@ def _wait_for_games(one: LobbyProcess, other: LobbyProcess) -> None:
 def test_four_thousand_bots_at_two_fronts_of_which_one_is_killed(postgres: PostgresServer, tmp_path: Path) -> None:
     databases = postgres.database()
     store = next(databases)
-    found = measure(tmp_path, store, 4000, 500, 20)
-    print(found)
-    assert found.lost >= 1500 and 0 < found.back < 240, found
-    for front in found.events:
+    rows, said, fronts = measure(tmp_path, store, 4000, 500, 20)
+    print(rows)
+    assert said["lost"] >= 1500 and 0 < said["back"] < 240, said
+    for front in fronts:
         assert not front.events("fault", "unplayable"), front.lines[-20:]
-    told = [event["match"] for front in found.events for event in front.events("game")]
+    told = [event["match"] for front in fronts for event in front.events("game")]
     assert told and len(set(told)) == len(told), "a game was announced twice"
     with Store.open(store) as opened:
         rows = list(opened.games())

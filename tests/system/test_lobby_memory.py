@@ -1,4 +1,4 @@
-"""The memory of a lobby reaches a plateau, however many games it has seen.
+"""Bots of one C program, long: a thousand play at once, and the memory of a lobby reaches a plateau.
 
 It grows until the cache of the store is full (32 MiB, about 9,000 games here) and every two bots have met.
 `GGP_TEST_GAMES=20000` plays more games. Prints the memory along the way.
@@ -9,16 +9,15 @@ import subprocess
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import pytest
 
-from tests.bench.lobby import build
-from tests.bench.measure import memory
+from tests.bench.lobby import BOTS, build, idle, play
+from tests.bench.measure import memory, metric
 from tests.support.lobby_server import LobbyProcess, lobby_file
 
 GAMES = int(os.environ.get("GGP_TEST_GAMES", 12_000))
-BOTS = 40
+FEW = 40  # bots
 STEPS = 20  # looks at the memory
 MOST = 8 * 1024  # KiB that the last quarter of the games may add
 PATIENCE = 7200.0  # seconds
@@ -31,13 +30,13 @@ def test_the_memory_of_a_lobby_reaches_a_plateau(tmp_path: Path) -> None:
     server = LobbyProcess(file, "--metrics", "127.0.0.1:0")
     page = str(server.events("metrics")[0]["url"])
     bots = subprocess.Popen(
-        [build(tmp_path), str(urlsplit(server.url).port), str(BOTS), "4000", str(PATIENCE)], stdout=subprocess.DEVNULL
+        [build(tmp_path), str(urlsplit(server.url).port), str(FEW), "4000", str(PATIENCE)], stdout=subprocess.DEVNULL
     )
     seen: list[tuple[int, int]] = []  # games, KiB
     try:
         until = time.monotonic() + PATIENCE
         while (not seen or seen[-1][0] < GAMES) and time.monotonic() < until:
-            games = _games(page)
+            games = int(metric(page, "ggp_games_total"))
             if games >= len(seen) * GAMES / STEPS:
                 seen.append((games, memory(server.process.pid)))
                 print(f"{games:6} games {seen[-1][1] / 1024:7.1f} MiB", flush=True)
@@ -51,8 +50,22 @@ def test_the_memory_of_a_lobby_reaches_a_plateau(tmp_path: Path) -> None:
     assert server.end().status == 0
 
 
-def _games(page: str) -> int:
-    """How many games the lobby has kept."""
-    with urlopen(page, timeout=60) as answer:
-        lines = answer.read().decode().splitlines()
-    return sum(int(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("ggp_games_total{"))
+@pytest.mark.long
+def test_a_thousand_bots_play_at_once(tmp_path: Path) -> None:
+    file = lobby_file(tmp_path, "hello = 600\ndrain = 0", "openings = 4", "600+60")
+    file.write_text(file.read_text(encoding="utf-8").replace("size=5", "size=9"), encoding="utf-8")
+    server = LobbyProcess(file)
+    said = play(build(tmp_path), server.url, BOTS, 1000, 30)
+    assert said["byes"] == 0 and said["moves"] > 0
+    assert len(server.events("joined")) == BOTS
+    games = [one for one in server.events("game") if one["word"] == "rules"]
+    assert games and not server.events("refused", "unplayable", "fault")
+    assert not [one for one in server.events("void") if one["word"] == "engine_failed"]
+    assert server.end().status == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("keys", [False, True])
+def test_an_idle_bot_costs_little_memory(tmp_path: Path, keys: bool) -> None:
+    each = idle(tmp_path / "lobby", BOTS, keys)
+    assert each <= 60, f"{each:.1f} KiB"
