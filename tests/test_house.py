@@ -7,13 +7,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+
+from tests.support.cli import Ran, run_in
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("protocol", "engines", "referee", "bots")
@@ -36,7 +37,7 @@ FRONT = [
 
 
 def test_the_top_level_is_what_a_newcomer_is_told() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False).stdout
+    listed = _run(["git", "ls-files"]).out
     top = {name.partition("/")[0] for name in listed.splitlines()} or {path.name for path in ROOT.iterdir()}
     assert top >= {"pyproject.toml", "README.md", *PACKAGES, "tests", "docs"}
     folders = {name for name in top if (ROOT / name).is_dir() and not name.startswith(".")}
@@ -51,33 +52,31 @@ def test_the_import_names_are_links_to_the_folders() -> None:
 
 def test_the_environment_finds_modules_in_the_project_and_not_around_it() -> None:
     program = "import sys; print(*sys.path, sep='\\n')"
-    found = _run([sys.executable, "-P", "-c", program]).stdout.splitlines()
+    found = _run([sys.executable, "-P", "-c", program]).out.splitlines()
     assert [path for path in found if ROOT.is_relative_to(path)] in ([str(ROOT)], [])
 
 
 @pytest.mark.slow
 def test_every_tool_sees_each_module_once(tmp_path: Path) -> None:
-    linted = _run([str(Path(sys.executable).with_name("ruff")), "check", "--show-files"]).stdout.split()
+    linted = _run([str(Path(sys.executable).with_name("ruff")), "check", "--show-files"]).out.split()
     assert len(linted) == len({Path(name).resolve() for name in linted})
     assert {*map(str, PRODUCT)} <= {*linted}
     checked = _run([sys.executable, "-m", "mypy", "-v", "--no-incremental", "-p", "ggp.protocol.drawing"])
-    parsed = re.findall(r"Parsing (\S*/protocol/drawing/\S+)", checked.stderr)
+    parsed = re.findall(r"Parsing (\S*/protocol/drawing/\S+)", checked.err)
     assert parsed and len(parsed) == len({Path(name).resolve() for name in parsed})
     measured = tmp_path / "coverage.json"
     runner = [sys.executable, "-m", "coverage"]
     data = f"--data-file={tmp_path / 'data'}"
-    assert (
-        _run([*runner, "run", data, "--source=ggp.protocol.drawing", "-m", "ggp.protocol.drawing.svg"]).returncode == 0
-    )
-    assert _run([*runner, "json", data, "-q", "-o", str(measured)]).returncode == 0
+    assert _run([*runner, "run", data, "--source=ggp.protocol.drawing", "-m", "ggp.protocol.drawing.svg"]).status == 0
+    assert _run([*runner, "json", data, "-q", "-o", str(measured)]).status == 0
     files = [(ROOT / name).resolve() for name in json.loads(measured.read_text(encoding="utf-8"))["files"]]
     assert sorted(files) == sorted((ROOT / "protocol" / "drawing").glob("*.py"))
 
 
 def test_import_contracts_hold() -> None:
     result = _run([str(Path(sys.executable).with_name("lint-imports")), "--no-cache"])
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "0 broken" in result.stdout
+    assert result.status == 0, result.out + result.err
+    assert "0 broken" in result.out
 
 
 def test_names_say_what_a_file_is() -> None:
@@ -159,7 +158,7 @@ def test_the_changelog_begins_with_this_version() -> None:
 
 
 def test_make_lists_its_targets() -> None:
-    listed = _run(["make"]).stdout.splitlines()
+    listed = _run(["make"]).out.splitlines()
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert phony is not None
     assert [line.split()[1] for line in listed] == phony.group(1).split()
@@ -170,7 +169,7 @@ def test_ci_runs_what_the_readme_names() -> None:
     script = ROOT / ".ci" / "run"
     text = script.read_text(encoding="utf-8")
     assert os.access(script, os.X_OK)
-    assert _run(["bash", "-n", str(script)]).returncode == 0
+    assert _run(["bash", "-n", str(script)]).status == 0
     assert "set -euo pipefail" in text
     assert all(f" {package}" in text.replace("(", " ") for package in ("gnugo", "python3-dev", "python3-venv", "g++"))
     assert text.index("make check") < text.index("make test")
@@ -204,9 +203,9 @@ def _problem(fresh: Path, *arguments: str, path: str | None = None) -> str:
     """Return the line that `make setup` prints before make says that it stops."""
     before = sorted(fresh.rglob("*"))
     result = _run(["make", "setup", *arguments], folder=fresh, path=path)
-    assert result.returncode != 0
+    assert result.status != 0
     assert sorted(fresh.rglob("*")) == before, "nothing is made before all is there"
-    line, stopped = (result.stdout + result.stderr).splitlines()
+    line, stopped = (result.out + result.err).splitlines()
     assert stopped.startswith("make: ***")
     return line
 
@@ -256,17 +255,17 @@ def test_make_play_goes_on(tmp_path: Path) -> None:
     makefile = str(ROOT / "Makefile")
     for games in (4, 8):
         result = _run(["make", "-f", makefile, "-o", "setup", "play", bins, f"GAMES={games}"], folder=tmp_path)
-        assert result.returncode == 0, result.stdout + result.stderr
-        assert "greedy-50" in result.stdout and "Worth trying next" in result.stdout
-        counted = re.search(r"(\d+) games$", result.stdout, re.MULTILINE)
+        assert result.status == 0, result.out + result.err
+        assert "greedy-50" in result.out and "Worth trying next" in result.out
+        counted = re.search(r"(\d+) games$", result.out, re.MULTILINE)
         assert counted is not None and int(counted[1]) >= games
-        assert "\x1b" not in result.stdout + result.stderr and " games" in result.stderr
+        assert "\x1b" not in result.out + result.err and " games" in result.err
         with (tmp_path / "games" / "play.toml").open("a", encoding="utf-8") as file:
             file.write("# mine\n")
     assert (tmp_path / "games" / "play.toml").read_text(encoding="utf-8").count("# mine") == 2
     (tmp_path / "games" / "play.toml").write_text("[pool.a]\n", encoding="utf-8")
     result = _run(["make", "-f", makefile, "-o", "setup", "play", bins], folder=tmp_path)
-    assert result.returncode != 0 and "games/play.toml: " in result.stderr and result.stdout == ""
+    assert result.status != 0 and "games/play.toml: " in result.err and result.out == ""
 
 
 @pytest.mark.long
@@ -274,16 +273,16 @@ def test_make_play_in_a_fresh_copy(tmp_path: Path) -> None:
     """From nothing, with an empty environment, in a folder with a blank in its name; twice is quick."""
     copy = _fresh_copy(tmp_path)
     for games in (4, 8):
-        result = _run(["make", "play", f"GAMES={games}"], folder=copy, path="/usr/bin:/bin", timeout=900)
-        assert result.returncode == 0, result.stdout + result.stderr
-        assert "random" in result.stdout and "greedy-5" in result.stdout
+        result = _run(["make", "play", f"GAMES={games}"], folder=copy, path="/usr/bin:/bin")
+        assert result.status == 0, result.out + result.err
+        assert "random" in result.out and "greedy-5" in result.out
         assert (copy / "games" / "play.db").stat().st_size > 0
-        assert len(re.findall(r"^  \.venv/bin/ggp ", result.stdout, re.MULTILINE)) == 4
-    assert "Setting up" not in result.stdout
+        assert len(re.findall(r"^  \.venv/bin/ggp ", result.out, re.MULTILINE)) == 4
+    assert "Setting up" not in result.out
     (copy / ".venv" / ".ready").write_text("3.8 /elsewhere\n", encoding="utf-8")  # made by another Python, or moved
     (copy / ".venv" / "left over").touch()
-    result = _run(["make", "setup"], folder=copy, path="/usr/bin:/bin", timeout=900)
-    assert result.returncode == 0 and "Setting up" in result.stdout
+    result = _run(["make", "setup"], folder=copy, path="/usr/bin:/bin")
+    assert result.status == 0 and "Setting up" in result.out
     assert not (copy / ".venv" / "left over").exists()
 
 
@@ -299,22 +298,10 @@ def _fresh_copy(folder: Path) -> Path:
     return copy
 
 
-def _run(
-    command: list[str], *, folder: Path = ROOT, path: str | None = None, timeout: float = 120
-) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], *, folder: Path = ROOT, path: str | None = None) -> Ran:
     """Run with an environment of its own: what the test run's `make` exports must not reach it."""
-    environment = {"PATH": path or os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     program = shutil.which(command[0], path=os.environ["PATH"]) or command[0]
-    return subprocess.run(
-        [program, *command[1:]],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=timeout,
-        check=False,
-    )
+    return run_in(folder, program, *command[1:], PATH=path or os.environ["PATH"], HOME=str(folder), LC_ALL="C.UTF-8")
 
 
 def test_what_is_to_be_installed_can_be() -> None:

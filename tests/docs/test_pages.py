@@ -4,12 +4,10 @@ What the pages say in prose is not checked here.
 """
 
 import ast
-import json
 import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -26,7 +24,7 @@ from ggp.protocol.commands import TABLE
 from ggp.referee.cli.ladder import SUBCOMMANDS
 from ggp.referee.match.player import RULES_OF_KGS
 from tests.support import ROOT
-from tests.support.cli import free_port, ggp_in_process
+from tests.support.cli import Ran, free_port, ggp_in_process, run_in
 from tests.support.doc_session import Reader, check_claim, replay
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -274,10 +272,10 @@ def _type_once(block: Block, claim: Block | None, reader: Reader, lines: int) ->
         assert status == 0, printed
         # A number of games, where the page names a time: how many that are depends on the machine.
         result = reader.run(re.sub(r"--until \S+", "--games 60", line) if claim else _quick(line, lines))
-        printed, status = printed + result.stdout + result.stderr, result.returncode
+        printed, status = printed + result.out + result.err, result.status
         assert "Traceback" not in printed
         if "--json" in line and not claim:
-            assert json.loads(result.stdout)
+            assert result.json
     if claim:
         claim.check(printed, status)
     else:
@@ -328,8 +326,7 @@ def test_the_15_line_bot_plays(workdir: Path) -> None:
     assert len([line for line in block.text.splitlines() if line.strip()]) <= 15
     command = "ggp match yugo,size=5 'me=python my_bot.py' random --games 4 --json --quiet"
     result = _run(shlex.split(command), workdir)
-    assert result.returncode == 0, result.stderr
-    assert '"rules": 4' in result.stdout, result.stdout
+    assert result.status == 0 and '"rules": 4' in result.out, result
 
 
 @pytest.mark.slow
@@ -338,7 +335,7 @@ def test_the_chain_can_be_checked_without_us(workdir: Path) -> None:
     (block,) = [block for block in PYTHON if block.page.name == "records.md"]
     record = workdir / "chain.jsonl"
     result = _run(["ggp", "match", "go,size=5", "random", "random", "--games", "2", "--record", str(record)], workdir)
-    assert result.returncode == 0, result.stderr
+    assert result.status == 0, result
     names: dict[str, object] = {}
     exec(compile(block.text, "records.md", "exec"), names)
     check = names["check"]
@@ -368,20 +365,11 @@ def _path() -> str:
     return f"{BIN}:{os.environ['PATH']}:/usr/games"
 
 
-def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(words: list[str], folder: Path) -> Ran:
     path = _path()
     program = shutil.which(words[0], path=path)
     assert program is not None, words[0]
-    return subprocess.run(
-        [program, *words[1:]],
-        cwd=folder,
-        env={"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", "COLUMNS": "120"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    return run_in(folder, program, *words[1:], PATH=path, HOME=str(folder), LC_ALL="C.UTF-8", COLUMNS="120")
 
 
 @pytest.mark.slow
@@ -402,14 +390,6 @@ def test_a_ladder_is_played_on_a_cluster_as_its_page_says(tls: bool, tmp_path: P
         '[bot.one]\ncommand = "random"\n[bot.two]\ncommand = "greedy"\n',
         encoding="utf-8",
     )
-    done = subprocess.run(
-        ["bash", "-ec", text.replace("8786", str(free_port()))],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["stored"] == 4, done.stdout + done.stderr
+    path = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = run_in(tmp_path, "bash", "-ec", text.replace("8786", str(free_port())), **path)
+    assert done.status == 0 and done.json["stored"] == 4, done

@@ -180,6 +180,21 @@ class Referee(Ggp):
         return Client(self.url)
 
 
+def run_in(folder: Path, *words: str | Path, **environment: str) -> Ran:
+    """Run a program in a folder; `environment` replaces the caller's, if there is any."""
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=environment or None,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=900,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
 @contextmanager
 def on_stdin(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """`ggp …` with pipes to its stdin and from its stdout."""

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.cli import free_port
+from tests.support.cli import Ran, free_port, run_in
 
 BIN = Path(sys.executable).parent
 
@@ -70,17 +70,8 @@ class Reader:
         self._ports: dict[str, int] = {}
         self._background: list[subprocess.Popen[bytes]] = []
 
-    def run(self, line: str) -> "subprocess.CompletedProcess[str]":
-        done = subprocess.run(
-            ["bash", "-c", self._with_free_ports(line)],
-            cwd=self._folder,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
+    def run(self, line: str) -> Ran:
+        done = run_in(self._folder, "bash", "-c", self._with_free_ports(line), **self._environment())
         for file in [*self._folder.glob("*.toml"), *self._folder.glob("*.py")]:
             file.write_text(self._with_free_ports(file.read_text(encoding="utf-8")), encoding="utf-8")
         return done

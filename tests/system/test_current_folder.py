@@ -1,13 +1,12 @@
 """What lies in the folder where the referee is started is not taken for its own programs or for Python's library."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import PYTHON
+from tests.support.cli import PYTHON, run_in
 from tests.support.ladders import write_ladder
 
 pytestmark = pytest.mark.slow
@@ -50,23 +49,13 @@ def test_a_bot_finds_the_modules_beside_it(tmp_path: Path) -> None:
 
 def test_the_folder_can_be_taken_by_python(folder: Path) -> None:
     """What is guarded against does happen: without -P these files come first."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "ggp.bots", "random"], cwd=folder, stdin=subprocess.DEVNULL, check=False
-    )
-    assert ran.returncode != 0 and list(folder.glob("*.taken"))
+    ran = run_in(folder, sys.executable, "-m", "ggp.bots", "random")
+    assert ran.status != 0 and list(folder.glob("*.taken"))
 
 
 def _run(folder: Path, *words: str) -> str:
     """What `ggp` prints there, once it is sure that no file of the folder was imported."""
-    ran = subprocess.run(
-        [BIN / "ggp", *words],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    ran = run_in(folder, BIN / "ggp", *words)
+    assert ran.status == 0, ran.out + ran.err
     assert list(folder.glob("*.taken")) == []
-    return ran.stdout
+    return ran.out

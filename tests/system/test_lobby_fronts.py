@@ -55,8 +55,8 @@ def _wait_for_games(one: LobbyProcess, other: LobbyProcess) -> None:
 def test_four_thousand_bots_at_two_fronts_of_which_one_is_killed(postgres: PostgresServer, tmp_path: Path) -> None:
     databases = postgres.database()
     store = next(databases)
-    rows, said, fronts = measure(tmp_path, store, 4000, 500, 20)
-    print(rows)
+    figures, said, fronts = measure(tmp_path, store, 4000, 500, 20)
+    print(figures)
     assert said["lost"] >= 1500 and 0 < said["back"] < 240, said
     for front in fronts:
         assert not front.events("fault", "unplayable"), front.lines[-20:]

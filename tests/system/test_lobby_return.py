@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol.records import Record, read_records
+from ggp.protocol.records import MatchEnded, Record, read_records
 from ggp.referee.ladder.store.store import Store
 from tests.support.cli import ggp, wait_until
 from tests.support.dialled_bots import DialledBots
@@ -41,6 +41,21 @@ def records(folder: Path) -> dict[str, Record]:
     return read
 
 
+def with_tables(file: Path, more: str) -> Path:
+    """The file with more tables."""
+    file.write_text(f"{file.read_text(encoding='utf-8')}\n{more}", encoding="utf-8")
+    return file
+
+
+def ended(server: LobbyProcess, folder: Path, key: str) -> MatchEnded:
+    """How the match ended; the lobby has ended then, too."""
+    server.wait_for("game", match=key)
+    assert server.end().status == 0
+    end = records(folder)[key].end
+    assert end is not None
+    return end
+
+
 def test_reconnected_bot_resumes_its_match(tmp_path: Path, dialled: list[DialledBots]) -> None:
     server = LobbyProcess(lobby_file(tmp_path))
     dialled.append(DialledBots(server.url, "bob", think=THINK))
@@ -65,25 +80,19 @@ def test_bot_that_does_not_reconnect_loses_by_the_network(tmp_path: Path, dialle
     ann = DialledBots(server.url, "ann", think=THINK)
     key = under_way(tmp_path, 8)
     ann.cut()
-    server.wait_for("game", match=key)
-    server.end()
-    end = records(tmp_path)[key].end
-    assert end and end.termination == "disconnected" and end.result.endswith("+F")
+    end = ended(server, tmp_path, key)
+    assert end.termination == "disconnected" and end.result.endswith("+F")
     assert "network: its connection was lost and it did not come back within 0.5 s" in end.detail
 
 
 def test_time_loss_while_away_blames_the_network(tmp_path: Path, dialled: list[DialledBots]) -> None:
-    file = lobby_file(tmp_path, control="0.5+0.1")
-    file.write_text(file.read_text(encoding="utf-8") + "\n[budget]\nstall = 0.2\n", encoding="utf-8")
-    server = LobbyProcess(file)
+    server = LobbyProcess(with_tables(lobby_file(tmp_path, control="0.5+0.1"), "[budget]\nstall = 0.2\n"))
     dialled.append(DialledBots(server.url, "bob"))
     ann = DialledBots(server.url, "ann", think=0.05)
     key = under_way(tmp_path, 4)
     ann.cut()
-    server.wait_for("game", match=key)
-    server.end()
-    end = records(tmp_path)[key].end
-    assert end and end.termination == "disconnected" and "network: its connection was lost" in end.detail, end
+    end = ended(server, tmp_path, key)
+    assert end.termination == "disconnected" and "network: its connection was lost" in end.detail, end
 
 
 @pytest.mark.parametrize("both", [True, False], ids=["both come back", "one stays away"])
@@ -134,33 +143,19 @@ def test_match_is_replayed_if_both_bots_stay_away(tmp_path: Path, dialled: list[
     again.end()
 
 
-def test_a_match_goes_on_with_another_engine_when_its_engine_dies(tmp_path: Path, dialled: list[DialledBots]) -> None:
-    server = LobbyProcess(lobby_file(tmp_path))
-    dialled.append(DialledBots(server.url, "ann", "bob", think=THINK))
-    key = under_way(tmp_path, 6)
-    for pid in server.pids("ggp.engines", "--bind"):
-        os.kill(pid, signal.SIGKILL)
-    server.wait_for("game", match=key)
-    assert server.end().status == 0
-    end = records(tmp_path)[key].end
-    assert end and end.termination == "rules" and end.result
-    assert [text for text in end.warnings if text.startswith("the engine was replaced at ply")]
-
-
-def test_a_match_goes_on_with_another_engine_when_its_engine_is_stuck(
-    tmp_path: Path, dialled: list[DialledBots]
+@pytest.mark.parametrize(("number", "budget"), [(signal.SIGKILL, ""), (signal.SIGSTOP, "[budget]\ncommand = 0.5\n")])
+def test_a_match_goes_on_with_another_engine_when_its_engine_dies_or_is_stuck(
+    tmp_path: Path, dialled: list[DialledBots], number: signal.Signals, budget: str
 ) -> None:
-    file = lobby_file(tmp_path)
-    file.write_text(file.read_text(encoding="utf-8") + "\n[budget]\ncommand = 0.5\n", encoding="utf-8")
-    server = LobbyProcess(file)
+    server = LobbyProcess(with_tables(lobby_file(tmp_path), budget))
     dialled.append(DialledBots(server.url, "ann", "bob", think=THINK))
     key = under_way(tmp_path, 6)
     for pid in server.pids("ggp.engines", "--bind"):
-        os.kill(pid, signal.SIGSTOP)
-    server.wait_for("game", match=key)
-    assert server.end().status == 0
-    end = records(tmp_path)[key].end
-    assert end and end.termination == "rules" and end.result
+        os.kill(pid, number)
+    end = ended(server, tmp_path, key)
+    assert end.termination == "rules" and end.result
+    replaced = [text for text in end.warnings if text.startswith("the engine was replaced at ply")]
+    assert replaced or number == signal.SIGSTOP
 
 
 def test_match_that_outlasts_the_drain_is_resumed(tmp_path: Path, dialled: list[DialledBots]) -> None:

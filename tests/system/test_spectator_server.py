@@ -98,8 +98,11 @@ def begun(there: Spectator) -> str:
             return update.news.head.match
 
 
-def until_ply(there: Spectator, ply: int) -> list[Event]:
-    return _events(there, lambda found: len(found) > ply)
+def followed(there: Spectator, ply: int) -> tuple[str, list[Event]]:
+    """The name of a match that begins now, and its events up to that ply."""
+    key = begun(there)
+    there.follow(key)
+    return key, _events(there, lambda found: len(found) > ply)
 
 
 def rest(there: Spectator) -> list[Event]:
@@ -122,9 +125,7 @@ def _events(there: Spectator, enough: Callable[[list[Event]], bool]) -> list[Eve
 
 def test_who_comes_late_sees_what_the_store_has(club: WatchedLobby) -> None:
     with Spectator(club.url) as there, Spectator(club.url) as late:
-        key = begun(there)
-        there.follow(key)
-        seen = until_ply(there, 6)
+        key, seen = followed(there, 6)
         assert list(late.match(key)) == seen + rest(there) == club.stored(key)
     with Spectator(club.url) as afterwards:
         assert list(afterwards.match(key)) == club.stored(key)
@@ -134,9 +135,7 @@ def test_who_comes_late_sees_what_the_store_has(club: WatchedLobby) -> None:
 
 def test_a_killed_spectator_process_is_started_again_and_spectators_go_on(club: WatchedLobby) -> None:
     with Spectator(club.url) as there:
-        key = begun(there)
-        there.follow(key)
-        seen = until_ply(there, 4)
+        key, seen = followed(there, 4)
         os.kill(club.spectator_server(), signal.SIGKILL)
         seen += rest(there)
         assert seen == club.stored(key)
@@ -149,9 +148,7 @@ def test_a_killed_spectator_process_is_started_again_and_spectators_go_on(club: 
 @pytest.mark.long
 def test_a_stopped_spectator_process_misses_nothing(club: WatchedLobby) -> None:
     with Spectator(club.url) as there:
-        key = begun(there)
-        there.follow(key)
-        seen = until_ply(there, 4)
+        key, seen = followed(there, 4)
         os.kill(club.spectator_server(), signal.SIGSTOP)
         club.server.wait_for("game", match=key)
         os.kill(club.spectator_server(), signal.SIGCONT)
@@ -160,9 +157,7 @@ def test_a_stopped_spectator_process_misses_nothing(club: WatchedLobby) -> None:
 
 def test_a_killed_lobby_goes_on_with_the_same_match(club: WatchedLobby) -> None:
     with Spectator(club.url) as there:
-        key = begun(there)
-        there.follow(key)
-        seen = until_ply(there, 8)
+        key, seen = followed(there, 8)
         assert club.spectator_server()
         club.server.kill()
         assert not club.server.pids("ggp.referee.server.lobby.spectators")
@@ -183,9 +178,7 @@ with Spectator(sys.argv[1]) as there:
 @pytest.mark.long
 def test_a_stalled_spectator_catches_up(club: WatchedLobby) -> None:
     with Spectator(club.url) as there:
-        key = begun(there)
-        there.follow(key)
-        until_ply(there, 4)
+        key, _ = followed(there, 4)
         stalled = subprocess.Popen(
             [sys.executable, "-c", STALLED, club.url, key], stdout=subprocess.PIPE, encoding="utf-8"
         )

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from zipfile import ZipFile
@@ -11,6 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.support import ROOT
+from tests.support.cli import run_in
 
 pytestmark = pytest.mark.long
 
@@ -28,13 +28,11 @@ PYTHONS = {version: found for version in ("3.11", "3.12", "3.13") if (found := i
 BUILDERS = {version: python for version, python in PYTHONS.items() if version in ("3.11", "3.12")}
 
 
-def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
+def run(*words: str, folder: Path, environment: Mapping[str, str] = {}) -> str:
     """What the command writes to stdout; an AssertionError with everything if it fails."""
-    done = subprocess.run(
-        words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False
-    )
-    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    ran = run_in(folder, *words, **environment)
+    assert ran.status == 0, (words, ran)
+    return ran.out
 
 
 def test_without_words_those_pythons_are_taken_that_are_there(tmp_path: Path) -> None:
@@ -82,13 +80,18 @@ def test_a_wheel_has_the_packages_the_examples_and_nothing_else(version: str, di
     assert sum(info.compress_size for info in ZipFile(wheel).infolist()) < 3_000_000
 
 
+def environment(folder: Path, version: str, *wheels: Path) -> tuple[Path, dict[str, str]]:
+    """Make an environment with these wheels alone; return its programs' folder, and variables with nothing else."""
+    run(PYTHONS[version], "-m", "venv", str(folder / "venv"), folder=folder)
+    here = folder / "venv" / "bin"
+    for wheel in wheels:
+        run(str(here / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel), folder=folder)
+    return here, {"PATH": str(here), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+
 @pytest.mark.parametrize("version", PYTHONS)
 def test_a_wheel_plays_in_an_empty_environment(version: str, dist: Path, tmp_path: Path) -> None:
-    wheel = wheel_of(dist, version)
-    run(PYTHONS[version], "-m", "venv", str(tmp_path / "venv"), folder=tmp_path)
-    here = tmp_path / "venv" / "bin"
-    run(str(here / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel), folder=tmp_path)
-    alone = {"PATH": str(here), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    here, alone = environment(tmp_path, version, wheel_of(dist, version))
     assert re.fullmatch(r"ggp \d+\.\d+\.\d+\n", run(str(here / "ggp"), "--version", folder=tmp_path, environment=alone))
     words = ("match", "yugo", "random", "greedy:playouts=5", "--games", "2")
     played = run(str(here / "ggp"), *words, folder=tmp_path, environment=alone)
@@ -117,28 +120,18 @@ def test_packages_of_others_with_the_names_of_our_folders_change_nothing(
     first: str, dist: Path, foreign: Path, tmp_path: Path
 ) -> None:
     version = next(iter(PYTHONS))
-    run(PYTHONS[version], "-m", "venv", str(tmp_path / "venv"), folder=tmp_path)
-    here = tmp_path / "venv" / "bin"
     wheels = [wheel_of(dist, version), foreign]
-    for wheel in wheels if first == "ours" else wheels[::-1]:
-        run(str(here / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel), folder=tmp_path)
-    alone = {"PATH": str(here), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    here, alone = environment(tmp_path, version, *(wheels if first == "ours" else wheels[::-1]))
     (tmp_path / "bot.py").write_text(
         "from ggp import run\nrun(lambda position: position.legal_moves()[-1])\n", encoding="utf-8"
     )
     words = ("match", "yugo,size=5", "python bot.py", "greedy:playouts=5", "--games", "2")
     assert "ended by: rules 2" in run(str(here / "ggp"), *words, folder=tmp_path, environment=alone)
-    assert (
-        "the wrong bots"
-        in subprocess.run(
-            [here / "python", "-c", "import bots"], capture_output=True, encoding="utf-8", check=False
-        ).stderr
-    )
+    assert "the wrong bots" in run_in(tmp_path, here / "python", "-c", "import bots").err
 
 
 def test_the_sdist_has_what_a_wheel_is_built_of(dist: Path) -> None:
     (archive,) = dist.glob("*.tar.gz")
-    listed = subprocess.run(["tar", "-tzf", str(archive)], capture_output=True, encoding="utf-8", check=True).stdout
-    names = {name.partition("/")[2] for name in listed.splitlines()}
+    names = {name.partition("/")[2] for name in run("tar", "-tzf", str(archive), folder=dist).splitlines()}
     assert {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "engines/core/bindings/bind.hpp"} <= names
     assert not [name for name in names if name.startswith((".venv", "build/", "dist/", ".ci"))]
