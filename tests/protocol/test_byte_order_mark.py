@@ -14,7 +14,7 @@ from ggp.referee.ladder.toml_file import read_toml
 from ggp.referee.match.openings import OpeningBook, file_data, read_choice
 from ggp.referee.ratings.results import Results, read_results
 from ggp.referee.server.lobby import keys
-from ggp.referee.tools.regress.run import TestFile, read_suite
+from ggp.referee.tools.regress.run import SuiteFile, read_suite
 from tests.support.answering_program import make_responder
 from tests.support.memory_match import MemoryMatch, bot
 
@@ -39,7 +39,7 @@ def test_in_transcripts_and_lists_of_them(tmp_path: Path) -> None:
     one = marked(tmp_path / "one.tst", b"10 name\n#? [x]\n")
     listed = marked(tmp_path / "list", b"one.tst\n")
     assert [file.path for file in read_suite((f"@{listed}",))] == [one]
-    assert TestFile(one).text == "10 name\n#? [x]\n"
+    assert SuiteFile(one).text == "10 name\n#? [x]\n"
 
 
 @pytest.mark.parametrize("text", [b"first,second,result\na,b,1\n", b"a,b,1\n"])

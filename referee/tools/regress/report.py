@@ -11,7 +11,7 @@ from ggp.protocol.regression import RegressionVerdict, Step, update
 from ggp.protocol.safe_files import replace_file
 from ggp.referee.terminal import rich_console, visible
 from ggp.referee.tools import junit
-from ggp.referee.tools.regress.run import CommandOutcome, FileReport, TestFile
+from ggp.referee.tools.regress.run import CommandOutcome, FileReport, SuiteFile
 
 _SHOWN = 400  # characters of an answer
 # The heads of the columns, and the names in JSON.
@@ -171,7 +171,7 @@ def _case(path: str, outcome: CommandOutcome) -> junit.Case:
 # -- New expectations, for --update.
 
 
-def update_files(reports: list[FileReport], transcripts: list[TestFile], every: bool) -> Iterator[str]:
+def update_files(reports: list[FileReport], transcripts: list[SuiteFile], every: bool) -> Iterator[str]:
     """Rewrite each file whose expectations change, and yield a line about it. Comments and layout stay.
 
     A test that passed unexpectedly loses its mark; one that is expected to fail keeps its expectation.

@@ -39,7 +39,7 @@ class SuiteError(Problem):
     code = "bad-suite"
 
 
-class TestFile:
+class SuiteFile:
     """A transcript: `path` as it was named, its text as it is on disk, and its steps."""
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +56,7 @@ class TestFile:
             raise SuiteError(f"{path}:{error.line}: {error.what}") from None
 
 
-def read_suite(words: tuple[str, ...]) -> list[TestFile]:
+def read_suite(words: tuple[str, ...]) -> list[SuiteFile]:
     """Read the transcripts that the words name: a file, a folder (every *.tst in it), or `@FILE`, a list of those.
 
     Raises:
@@ -64,7 +64,7 @@ def read_suite(words: tuple[str, ...]) -> list[TestFile]:
     """
     paths: list[Path] = []
     _collect(list(words), paths, ())
-    return [TestFile(path) for path in paths]
+    return [SuiteFile(path) for path in paths]
 
 
 def _collect(words: list[str], paths: list[Path], inside: tuple[Path, ...]) -> None:
@@ -181,7 +181,7 @@ class FileReport:
 
 
 def run_file(
-    transcript: TestFile,
+    transcript: SuiteFile,
     start: BotSpec,
     limits: RegressLimits,
     *,
@@ -233,7 +233,7 @@ class _Dialogue:
         self._end = channel.now() + limits.file
         self._patience = limits.command  # seconds for what is asked now
 
-    async def run(self, transcript: TestFile, report: FileReport, keep: Seen) -> None:
+    async def run(self, transcript: SuiteFile, report: FileReport, keep: Seen) -> None:
         last: Step | None = None
         try:
             await self._meet(report)
@@ -316,7 +316,7 @@ def _cpu_seconds(peer: Peer) -> float:
 
 
 def run_all(
-    transcripts: list[TestFile], start: BotSpec, limits: RegressLimits, jobs: int, logs: Path | None, *, shown: bool
+    transcripts: list[SuiteFile], start: BotSpec, limits: RegressLimits, jobs: int, logs: Path | None, *, shown: bool
 ) -> list[FileReport]:
     """Return the reports, in the order of the transcripts.
 
@@ -362,7 +362,7 @@ def _file_names(paths: Iterable[Path]) -> list[str]:
 
 
 def _run_one(
-    transcript: TestFile, start: BotSpec, limits: RegressLimits, stop: threading.Event, log: Path | None, seen: Seen
+    transcript: SuiteFile, start: BotSpec, limits: RegressLimits, stop: threading.Event, log: Path | None, seen: Seen
 ) -> FileReport:
     """Run one transcript. The dialogue is recorded in `log`, which is open only for that time."""
     if log is None:
