@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.protocol.errors import AddressError
-from ggp.protocol.printed import json_text, without_password, without_passwords
+from ggp.protocol.printed import counted, json_text, without_password, without_passwords
 from ggp.referee.cli import export, ladder_games, ladder_report, ladder_standings, show, verify
 from ggp.referee.cli.console import main as main_console
 from ggp.referee.cli.ladder_init import main as main_init
@@ -60,6 +60,11 @@ def test_json_is_the_same_value_and_safe_to_print(value: object) -> None:
     text = json_text(value)
     assert json.loads(text) == value
     assert not any(0x7F <= ord(char) < 0xA0 or char < " " or char in "\u200e\u200f\u061c\u202e\u2066" for char in text)
+
+
+def test_a_number_has_its_noun() -> None:
+    assert [counted(number, "game") for number in (0, 1, 2)] == ["0 games", "1 game", "2 games"]
+    assert [counted(number, "ply", "plies") for number in (1, 2)] == ["1 ply", "2 plies"]
 
 
 def test_letters_of_every_script_stand_as_they_are() -> None:
