@@ -1,5 +1,8 @@
 """Small ladder files, the errors of wrong ones, and what the store of a ladder that ran holds."""
 
+import contextlib
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -93,6 +96,17 @@ def check_whole(file: Path) -> None:
         for pool in store.pools():
             past = store.past(pool.id, FormatKind.LADDER)
             assert all(pair.batch >= past.batches - 2 for pair in store.open_pairs(pool.id))
+
+
+@contextlib.contextmanager
+def running_ladder(file: Path) -> Iterator[Ggp]:
+    """Run a ladder with one worker until the block ends, then stop it as by Ctrl-C and check its store."""
+    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
+    yield running
+    running.process.send_signal(signal.SIGINT)
+    ran = running.wait()
+    assert ran.status == 130 and "stopped; the same command resumes" in ran.err and "Traceback" not in ran.err
+    check_whole(file)
 
 
 def first_line(running: Ggp, what: str) -> str:

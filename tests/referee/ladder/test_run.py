@@ -1,8 +1,6 @@
 """`ggp ladder run` with real processes: it plays, stops, goes on, and takes changes of its file while it runs."""
 
 import json
-import os
-import signal
 import sqlite3
 import sys
 import time
@@ -10,10 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from ggp.referee.ladder.store.model import StoreError
+from ggp.referee.ladder.store.model import PoolEntry, StoreError
 from tests.support.chaos import chaos_command
 from tests.support.cli import PYTHON, Ggp, free_port, ggp, wait_until
-from tests.support.ladders import BOTS, HEAD, check_whole, elos, first_line, open_store, results, write_ladder
+from tests.support.ladders import (
+    BOTS,
+    HEAD,
+    check_whole,
+    elos,
+    first_line,
+    games_stored,
+    open_store,
+    results,
+    running_ladder,
+    write_ladder,
+)
+from tests.support.terminal import shown_on_terminal
 
 pytestmark = pytest.mark.slow
 
@@ -25,12 +35,20 @@ def run(file: Path, *words: str) -> dict[str, object]:
     return answer
 
 
-def stored(file: Path) -> int:
-    """Games that count, as another process sees them while the ladder runs."""
+def versions(file: Path, name: str) -> list[PoolEntry]:
+    """The versions of a bot in the only pool, oldest first."""
+    with open_store(file) as store:
+        seats = store.seats(store.pools()[0].id)
+        return sorted((seat for seat in seats if seat.name == name), key=lambda seat: seat.id)
+
+
+def games_of(file: Path, name: str) -> int:
+    """Games of the bot's present version; 0 while there is no store or no such bot."""
     try:
         with open_store(file) as store:
-            return store.totals().games
-    except StoreError:  # it is not there yet
+            bots = [seat.id for seat in store.seats(store.pools()[0].id) if seat.label == name]
+            return sum(1 for _ in store.games(bot=bots[0], limit=500)) if bots else 0
+    except (StoreError, IndexError):
         return 0
 
 
@@ -60,49 +78,18 @@ def test_the_same_file_and_seed_play_the_same_games(tmp_path: Path) -> None:
     assert results(other) != results(one)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_it_stops_at_a_signal_and_goes_on(tmp_path: Path, number: signal.Signals, status: int) -> None:
+def test_it_stops_at_a_signal_and_resumes_and_only_one_process_runs_it(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 20)
-    running.process.send_signal(number)
-    ran = running.wait()
-    assert ran.status == status and "stopped; the same command resumes" in ran.err and "Traceback" not in ran.err
-    check_whole(file)
-    before = stored(file)
+    with running_ladder(file) as running:
+        wait_until(lambda: games_stored(file) > 20)
+        second = ggp("ladder", "run", str(file), "--quiet")
+        assert second.status == 1 and str(running.process.pid) in second.err and second.err.count("\n") == 1
+    before = games_stored(file)
     assert run(file, "--games", str(2 * before))["stored"] == 2 * before
-
-
-def test_two_at_once_are_one_too_many(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 0)
-    second = ggp("ladder", "run", str(file), "--quiet")
-    assert second.status == 1 and str(running.process.pid) in second.err and second.err.count("\n") == 1
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait().status == 130
-
-
-def test_a_killed_run_leaves_nothing_in_the_way(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 10)
-    running.process.kill()
-    running.wait()  # the workers and bots have ended by themselves
-    assert int(str(run(file, "--games", "100")["stored"])) >= 100
-    check_whole(file)
-
-
-def test_workers_that_die_are_replaced(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--games", "400", "--jobs", "2")
-    wait_until(lambda: stored(file) > 20)
-    worker = next(line for line in _pids(running) if "spawn_main" in _command(line))
-    os.kill(int(worker), signal.SIGKILL)
-    ran = running.wait()
-    assert ran.status == 0 and "a worker process died: others are started" in ran.err
-    assert stored(file) == 400
-    check_whole(file)
+    wait_until(lambda: games_stored(file) > 2 * before)
+    running.process.terminate()
+    assert running.wait().status == 143
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -184,21 +171,14 @@ def test_a_bot_that_does_not_start_is_suspended_and_the_others_play_on(tmp_path:
 def test_a_bot_without_its_program_is_suspended_and_plays_once_it_is_there(tmp_path: Path) -> None:
     script = tmp_path / "mine"
     file = write_ladder(tmp_path, *BOTS, str(script))
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    assert f"d is suspended: {script} does not exist" in first_line(running, "is suspended")
-    wait_until(lambda: stored(file) > 8)
-    assert _games_of(file, "d") == 0
-    script.write_text(f"#!{sys.executable}\nfrom ggp.bots.random import main\nmain(['seed=5'])\n", encoding="utf-8")
-    script.chmod(0o755)
-    wait_until(lambda: _games_of(file, "d") > 0)
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait().status == 130
-    with open_store(file) as store:
-        seats = sorted(
-            (seat for seat in store.seats(store.pools()[0].id) if seat.name == "d"), key=lambda seat: seat.id
-        )
-    assert [(bool(seat.suspended), seat.active) for seat in seats] == [(True, False), (False, True)]
-    check_whole(file)
+    with running_ladder(file) as running:
+        assert f"d is suspended: {script} does not exist" in first_line(running, "is suspended")
+        wait_until(lambda: games_stored(file) > 8)
+        assert games_of(file, "d") == 0
+        script.write_text(f"#!{sys.executable}\nfrom ggp.bots.random import main\nmain(['seed=5'])\n", encoding="utf-8")
+        script.chmod(0o755)
+        wait_until(lambda: games_of(file, "d") > 0)
+    assert [(bool(seat.suspended), seat.active) for seat in versions(file, "d")] == [(True, False), (False, True)]
 
 
 def test_a_ladder_that_needs_the_missing_program_does_not_begin(tmp_path: Path) -> None:
@@ -209,23 +189,20 @@ def test_a_ladder_that_needs_the_missing_program_does_not_begin(tmp_path: Path) 
 
 def test_a_bot_joins_while_it_runs_and_a_broken_file_changes_nothing(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 20)
-    file.write_text(file.read_text(encoding="utf-8") + "\n[bot.d]\ncomand = 'random'\n", encoding="utf-8")
-    line = first_line(running, "going on as before")
-    assert "bot.d.comand" in line and "did you mean command?" in line
-    seen = stored(file)
-    wait_until(lambda: stored(file) > seen + 100)
-    write_ladder(tmp_path, *BOTS, "random:seed=4")
-    wait_until(lambda: _games_of(file, "d") > 10)
-    write_ladder(tmp_path, BOTS[0], BOTS[1], "random:seed=77", "random:seed=4")  # another version of c
-    wait_until(lambda: len(_versions(file, "c")) == 2 and _games_of(file, "c") > 10)
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait().status == 130
+    with running_ladder(file) as running:
+        wait_until(lambda: games_stored(file) > 20)
+        file.write_text(file.read_text(encoding="utf-8") + "\n[bot.d]\ncomand = 'random'\n", encoding="utf-8")
+        line = first_line(running, "going on as before")
+        assert "bot.d.comand" in line and "did you mean command?" in line
+        seen = games_stored(file)
+        wait_until(lambda: games_stored(file) > seen + 100)
+        write_ladder(tmp_path, *BOTS, "random:seed=4")
+        wait_until(lambda: games_of(file, "d") > 10)
+        write_ladder(tmp_path, BOTS[0], BOTS[1], "random:seed=77", "random:seed=4")  # another version of c
+        wait_until(lambda: len(versions(file, "c")) == 2 and games_of(file, "c") > 10)
     with open_store(file) as store:
         kinds = [event.kind for event in store.events()]
         assert kinds.count("joined") == 4 and "replaced" in kinds
-    check_whole(file)
 
 
 def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
@@ -236,57 +213,34 @@ def test_a_program_that_changes_is_another_version(tmp_path: Path) -> None:
     file.write_text(
         file.read_text(encoding="utf-8").replace('"python3 ', json.dumps(f"{PYTHON} ")[:-1]), encoding="utf-8"
     )
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: _games_of(file, "d") > 4)
-    script.write_text("from ggp.bots.random import main\nmain(['seed=6'])\n", encoding="utf-8")
-    wait_until(lambda: len(_versions(file, "d")) == 2 and _games_of(file, "d") > 4)
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait().status == 130
-    with open_store(file) as store:
-        seats = [seat for seat in store.seats(store.pools()[0].id) if seat.name == "d"]
-        old, new = sorted(seats, key=lambda seat: seat.id)
-        assert (new.label, old.label, new.parent) == ("d", f"d@{old.version}", old.id) and not new.suspended
-    check_whole(file)
-
-
-def test_a_locked_store_is_waited_for(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--games", "100", "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 20)
-    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    before = stored(file)
-    assert "the run waits" in first_line(running, "is locked by another process") and stored(file) == before
-    connection.execute("ROLLBACK")
-    connection.close()
-    ran = running.wait()
-    assert ran.status == 0 and stored(file) == 100
-    check_whole(file)
+    with running_ladder(file):
+        wait_until(lambda: games_of(file, "d") > 4)
+        script.write_text("from ggp.bots.random import main\nmain(['seed=6'])\n", encoding="utf-8")
+        wait_until(lambda: len(versions(file, "d")) == 2 and games_of(file, "d") > 4)
+    old, new = versions(file, "d")
+    assert (new.label, old.label, new.parent) == ("d", f"d@{old.version}", old.id) and not new.suspended
 
 
 @pytest.mark.long
 def test_a_change_of_the_file_waits_for_a_locked_store(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 20)
-    connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    write_ladder(tmp_path, *BOTS, "random:seed=4")
-    first_line(running, "is locked by another process")
-    time.sleep(8)  # until the run has looked at the file: it waits up to 5 s for the store, and looks then
-    connection.execute("ROLLBACK")
-    connection.close()
-    wait_until(lambda: _games_of(file, "d") > 10)
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait().status == 130
-    check_whole(file)
+    with running_ladder(file) as running:
+        wait_until(lambda: games_stored(file) > 20)
+        connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        write_ladder(tmp_path, *BOTS, "random:seed=4")
+        first_line(running, "is locked by another process")
+        time.sleep(8)  # until the run has looked at the file: it waits up to 5 s for the store, and looks then
+        connection.execute("ROLLBACK")
+        connection.close()
+        wait_until(lambda: games_of(file, "d") > 10)
 
 
 @pytest.mark.long  # it waits for a heartbeat; what the store says then, is in test_store_lock
 def test_it_ends_when_another_process_has_taken_it_for_dead(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
     running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 0)
+    wait_until(lambda: games_stored(file) > 0)
     connection = sqlite3.connect(file.with_suffix(".db"), isolation_level=None, timeout=60)
     connection.execute("UPDATE run_lock SET host = 'elsewhere', pid = 4711")
     connection.close()
@@ -294,21 +248,22 @@ def test_it_ends_when_another_process_has_taken_it_for_dead(tmp_path: Path) -> N
     assert ran.status == 1 and "lost its lock" in ran.err and "4711 on elsewhere" in ran.err
 
 
-def test_formats_that_end(tmp_path: Path) -> None:
-    more = '[format]\nkind = "round-robin"\npairs = 4\n'
-    file = write_ladder(tmp_path, more=more)
-    answer = run(file)
-    assert answer["stored"] == 3 * 4 * 2 and answer["finished"] == "all have met in 4 pairs"
-    assert run(file)["games"] == 0
-    check_whole(file)
-
-
-def test_a_gauntlet_whose_bot_does_not_start_says_so(tmp_path: Path) -> None:
-    more = '[format]\nkind = "gauntlet"\nbots = ["c"]\npairs = 2\n'
-    file = write_ladder(tmp_path, BOTS[0], BOTS[1], chaos_command("fault=crash,when=start"), more=more)
+@pytest.mark.parametrize(
+    ("said", "third", "status", "stored", "finished"),
+    [
+        ('kind = "round-robin"\npairs = 4', BOTS[2], 0, 3 * 4 * 2, "all have met in 4 pairs"),
+        ('kind = "gauntlet"\nbots = ["c"]\npairs = 2', "false", 1, 0, "c is not there"),  # nobody is left to play
+    ],
+)
+def test_formats_that_end(tmp_path: Path, said: str, third: str, status: int, stored: int, finished: str) -> None:
+    file = write_ladder(tmp_path, *BOTS[:2], third, more=f"[format]\n{said}\n")
     ran = ggp("ladder", "run", str(file), "--json")
-    assert ran.status == 1, "nobody is left to play"
-    assert (ran.json["stored"], ran.json["finished"]) == (0, "c is not there")
+    assert (ran.status, ran.json["stored"], ran.json["finished"]) == (status, stored, finished)
+    for words in (["--quiet"], []):
+        ran = ggp("ladder", "run", str(file), *words)
+        assert ran.err.splitlines()[-1] == f"ggp ladder run: over: {finished}"
+    assert games_stored(file) == stored
+    check_whole(file)
 
 
 @pytest.mark.parametrize(
@@ -345,27 +300,18 @@ def test_what_bots_write_to_stderr_is_kept_where_it_is_asked_for(tmp_path: Path)
 
 def test_what_makes_it_another_ladder_waits_for_another_run(tmp_path: Path) -> None:
     file = write_ladder(tmp_path)
-    running = Ggp("ladder", "run", str(file), "--quiet", "--jobs", "1")
-    wait_until(lambda: stored(file) > 10)
-    for key, line in (
-        ("name", 'name = "another"\nseed = 7'),
-        ("seed", "seed = 8"),
-        ("store", 'store = "b.db"\nseed = 7'),
-    ):
-        write_ladder(tmp_path, head=HEAD.replace("seed = 7", line))
-        assert f": {key}: cannot change while the ladder runs" in first_line(running, "going on as before")
-    running.process.send_signal(signal.SIGINT)
-    assert running.wait().status == 130
+    with running_ladder(file) as running:
+        wait_until(lambda: games_stored(file) > 10)
+        for key, line in (
+            ("name", 'name = "another"\nseed = 7'),
+            ("seed", "seed = 8"),
+            ("store", 'store = "b.db"\nseed = 7'),
+        ):
+            write_ladder(tmp_path, head=HEAD.replace("seed = 7", line))
+            assert f": {key}: cannot change while the ladder runs" in first_line(running, "going on as before")
     assert len({key.partition("-")[0] for key in results(file)}) == 1
     write_ladder(tmp_path)
     assert ggp("ladder", "check", str(file)).status == 0
-
-
-def test_the_last_line_says_why_it_is_over(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path, more='[format]\nkind = "round-robin"\npairs = 1\n')
-    for words in (["--quiet"], []):
-        ran = ggp("ladder", "run", str(file), *words)
-        assert ran.status == 0 and ran.err.splitlines()[-1] == "ggp ladder run: over: all have met in 1 pair"
 
 
 def test_errors_of_ratings_are_of_all_who_may_play_and_of_no_other(tmp_path: Path) -> None:
@@ -389,65 +335,9 @@ def test_sub_commands_are_listed_and_near_misses_named() -> None:
 
 
 def test_the_live_table_is_drawn_on_a_terminal(tmp_path: Path) -> None:
-    file = write_ladder(tmp_path)
-    import pty
-
-    parent, child = pty.openpty()
-    import subprocess
-    import sys
-
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ggp.referee.cli", "ladder", "run", str(file), "--games", "100"],
-        stdout=child,
-        stderr=child,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
-    )
-    os.close(child)
-    seen = b""
-    while True:
-        try:
-            seen += os.read(parent, 65536)
-        except OSError:
-            break
-    os.close(parent)
-    assert process.wait(60) == 0
-    text = seen.decode(errors="replace")
+    text = "\n".join(shown_on_terminal("ladder", "run", str(write_ladder(tmp_path)), "--games", "100", home=tmp_path))
     assert "100 of 100 games" in text and "games/s" in text and "Next: ggp ladder standings" in text
-    assert text.count("\x1b[?25h") >= 1  # the cursor is back
-
-
-def _pids(running: Ggp) -> list[str]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]) == running.process.pid:
-                found.append(folder.name)
-        except OSError:
-            continue
-    return found
-
-
-def _command(pid: str) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
-def _games_of(file: Path, name: str) -> int:
-    """Of its present version; 0 as long as there is no store or no such bot."""
-    try:
-        with open_store(file) as store:
-            bots = [seat.id for seat in store.seats(store.pools()[0].id) if seat.label == name]
-            return sum(1 for _ in store.games(bot=bots[0], limit=500)) if bots else 0
-    except (StoreError, IndexError):
-        return 0
-
-
-def _versions(file: Path, name: str) -> list[str]:
-    with open_store(file) as store:
-        return [seat.version for seat in store.seats(store.pools()[0].id) if seat.name == name]
+    assert text.count("\x1b[?25h") >= 1, "the cursor is back"
 
 
 def test_a_pool_whose_engine_a_sandbox_forbids_costs_a_bot_that_pool_alone(tmp_path: Path) -> None:

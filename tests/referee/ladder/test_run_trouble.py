@@ -26,33 +26,27 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return results(file)
 
 
-def test_no_room_for_the_store(tmp_path: Path, undisturbed: Results) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_no_room_for_the_store(tmp_path: Path, undisturbed: Results, stopped: bool) -> None:
+    """The run waits until there is room, or is stopped meanwhile and resumed."""
     file = write_ladder(tmp_path)
     assert ggp("ladder", "run", str(file), "--games", "100", "--quiet").status == 0
-    running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
+    words = ("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
+    running = Ggp(*words)
     pid, (_, hard) = running.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (file.with_suffix(".db").stat().st_size + 60_000, hard))
     line = first_line(running, "the run waits")
     assert "make room" in line and line.count("\n") == 1, line
     with open_store(file) as store:
         assert 100 <= store.totals().games < int(GAMES), "readers are not disturbed"
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
-    assert running.wait().status == 0
-    check_whole(file)
-    assert results(file) == undisturbed
-
-
-def test_stopped_while_there_is_no_room(tmp_path: Path, undisturbed: Results) -> None:
-    file = write_ladder(tmp_path)
-    assert ggp("ladder", "run", str(file), "--games", "100", "--quiet").status == 0
-    running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
-    pid, (_, hard) = running.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (file.with_suffix(".db").stat().st_size + 60_000, hard))
-    first_line(running, "the run waits")
-    running.process.send_signal(signal.SIGTERM)
-    ran = running.wait()
-    assert ran.status == 143 and "the same command resumes" in ran.err and "Traceback" not in ran.err
-    assert ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1").status == 0
+    if stopped:
+        running.process.send_signal(signal.SIGTERM)
+        ran = running.wait()
+        assert ran.status == 143 and "the same command resumes" in ran.err and "Traceback" not in ran.err
+        assert ggp(*words).status == 0
+    else:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+        assert running.wait().status == 0
     check_whole(file)
     assert results(file) == undisturbed
 
