@@ -29,12 +29,18 @@ _SPARE = (("made from",), ("score",), ("games",))  # of the versions, where ther
 
 @view("bot", "NAME [LADDER]", 1, 1)
 @pool_option
-@click.option("--games", type=click.IntRange(1), default=100_000, show_default=True, help="Newest games to look at.")
+@click.option(
+    "--games",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    help="Most games to read.",
+)
 @json_option
 def bot(ladder: str, name: str, pool_name: str | None, games: int, as_object: bool) -> int:
     """Show a bot: versions, ratings, opponents, terminations, faults, use of time. NAME@VERSION: an earlier version.
 
-    Ratings, seats and opponents are of all games; the rest is of the newest.
+    Ratings, seats and opponents cover all games, the rest only the newest.
     """
     with open_ladder(ladder) as store:
         pools = [PoolSummary(store, pool) for pool in chosen_pools(store.pools(), pool_name)]
@@ -114,11 +120,11 @@ def _score(score: BotScore) -> str:
 
 @view("pair", "A B [LADDER]", 2, 2)
 @pool_option
-@click.option("--elo0", type=float, help="H0: A is this much better than B.")
-@click.option("--elo1", type=float, help="H1: A is this much better than B.")
-@click.option("--model", type=click.Choice(MODELS), help="What Elo means in these.  [default: normalized]")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of H1 where H0 is true.")
-@click.option("--beta", type=float, default=0.05, show_default=True, help="Risk of H0 where H1 is true.")
+@click.option("--elo0", type=float, help="Elo of A above B under hypothesis H0.")
+@click.option("--elo1", type=float, help="Elo of A above B under hypothesis H1.")
+@click.option("--model", type=click.Choice(MODELS), help="The kind of Elo in --elo0 and --elo1.  [default: normalized]")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of accepting H1 if H0 is true.")
+@click.option("--beta", type=float, default=0.05, show_default=True, help="Risk of accepting H0 if H1 is true.")
 @json_option
 def pair(
     ladder: str,
@@ -134,8 +140,8 @@ def pair(
 ) -> int:
     """Show what A did against B: score, pairs of games, Elo, LOS, their ratings, and how their test stands.
 
-    The log-likelihood ratio is that of the ladder's test if its file says that it is one of A and B, or of --elo0
-    and --elo1. The latter is of a test of fixed length: to stop by it let the ladder's format `test` do it.
+    The log-likelihood ratio belongs to the ladder's own test of A and B, or else to --elo0 and --elo1. The latter
+    assumes a fixed number of games: to stop early, use the format `test` in the ladder's file.
     """
     hypotheses = _hypotheses(elo0, elo1, model, alpha, beta)
     tested = hypotheses or format_of(ladder)

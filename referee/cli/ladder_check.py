@@ -13,11 +13,11 @@ _MOST = 100  # lines that are shown
 
 
 @view("check", "[LADDER]")
-@click.option("--repair", is_flag=True, help="Make it what the records say; the ladder must not run.")
-@click.option("--quiet", is_flag=True, help="No progress bar, and nothing to say if all is well.")
+@click.option("--repair", is_flag=True, help="Correct the store by its records; the ladder must not run.")
+@click.option("--quiet", is_flag=True, help="No progress bar, and no output without differences.")
 @json_option
 def check(ladder: str, repair: bool, quiet: bool, as_object: bool) -> int:
-    """Check every record's hash chain, every game against its record, every count and pair against the games."""
+    """Check the hash chains of records, games against their records, and counts and pairs against games."""
     with open_ladder(ladder) as store, progress_bar("checking games", not (quiet or as_object)) as progress:
         found = store.repair(progress) if repair else store.check(progress)
     left = found.beyond if repair else len(found.lines)
@@ -46,9 +46,9 @@ def _summary(games: int, differences: int, left: int, repair: bool) -> str:
 
 
 @view("readmit", "NAME [LADDER]", 1, 1)
-@click.option("--quiet", is_flag=True, help="Say nothing.")
+@click.option("--quiet", is_flag=True, help="No output.")
 def readmit(ladder: str, name: str, quiet: bool) -> int:
-    """Lift the suspension of a bot, once its cause is fixed. A bot that changed is a new version anyway."""
+    """Lift the suspension of a bot whose fault is fixed. A bot that changed is a new version anyway."""
     with open_ladder(ladder) as store:
         check_bots([seat for pool in store.pools() for seat in store.seats(pool.id)], name)
         lifted = store.readmit(name)

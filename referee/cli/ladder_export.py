@@ -22,12 +22,12 @@ from ggp.referee.terminal import on_terminal, progress_bar
     type=click.Choice(["jsonl", "csv", "sgf", "gtp"]),
     default="jsonl",
     show_default=True,
-    help="jsonl: for ggp verify and ggp show; csv: first,second,result for ggp rate.",
+    help="jsonl for ggp verify and ggp show; csv (first,second,result) for ggp rate.",
 )
 @filter_options
-@click.option("--key", metavar="KEY", help="Only the match of this key.")
-@click.option("--played", is_flag=True, help="Only games that were decided by play, not by a fault.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which appears when all is written.")
+@click.option("--key", metavar="KEY", help="Only the match with this key.")
+@click.option("--played", is_flag=True, help="Only games decided by play, not by a fault.")
+@click.option("-o", "--output", metavar="FILE", help="Output file, which appears once it is complete.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def export(
     ladder: str,
@@ -40,7 +40,7 @@ def export(
 ) -> int:
     """Write the matches of a ladder, newest first, to stdout or a file.
 
-    Void matches are left out of csv, which has results alone; a forfeit is there as a win or a loss.
+    csv omits void matches, and shows a forfeit as a win or a loss.
     """
     if key is not None and (wanted.any is False or played or form == "csv"):
         raise click.UsageError("--key is one match: leave out what chooses among many, and the format csv")

@@ -46,14 +46,14 @@ def filter_options(command: Callable[..., int]) -> Callable[..., int]:
         return command(*words, **given, wanted=GameFilter(**chosen, seat=seat, result=result, points=points))
 
     for option in (
-        click.option("--until", metavar="WHEN", help="Before then."),
-        click.option("--since", metavar="WHEN", help="2026-11-30, 2026-11-30T18:00 (UTC), or 45m, 6h, 3d, 2w ago."),
-        click.option("--termination", type=click.Choice([str(end) for end in Termination]), help="How they ended."),
-        click.option("--points", type=click.Choice(PAIR_POINTS), help="Those of the bot in the match's pair."),
-        click.option("--result", type=click.Choice(RESULTS), help="How they came out for the bot."),
-        click.option("--seat", type=click.IntRange(1, 2), help="And the bot had this seat."),
-        click.option("--against", metavar="NAME", help="And of this one."),
-        click.option("--bot", metavar="NAME", help="Only matches of this bot, or NAME@VERSION."),
+        click.option("--until", metavar="WHEN", help="Before then, in the form of --since."),
+        click.option("--since", metavar="WHEN", help="Since 2026-11-30, 2026-11-30T18:00 (UTC), or 45m, 6h, 3d ago."),
+        click.option("--termination", type=click.Choice([str(end) for end in Termination]), help="How it ended."),
+        click.option("--points", type=click.Choice(PAIR_POINTS), help="Points of --bot in the match's pair."),
+        click.option("--result", type=click.Choice(RESULTS), help="Result for --bot."),
+        click.option("--seat", type=click.IntRange(1, 2), help="Seat of --bot."),
+        click.option("--against", metavar="NAME", help="Opponent of --bot."),
+        click.option("--bot", metavar="NAME", help="Only matches of this bot or NAME@VERSION."),
         pool_option,
     ):
         filtered = option(filtered)
@@ -62,10 +62,10 @@ def filter_options(command: Callable[..., int]) -> Callable[..., int]:
 
 @view("games", "[KEY] [LADDER]", 0, 1)
 @filter_options
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Most to show; 0: all.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Most matches; 0 shows all.")
 @json_option
 def games(ladder: str, key: str | None = None, *, wanted: GameFilter, limit: int, as_object: bool) -> int:
-    """List the matches of a ladder, newest first, void ones included; KEY shows all that is known of one."""
+    """List the matches of a ladder, newest first, even void ones. With KEY, show one match in detail."""
     if key is not None and not wanted.any:
         raise click.UsageError("a KEY is one match: leave out what chooses among many")
     with open_ladder(ladder) as store:
@@ -130,7 +130,7 @@ def add_game(sheet: TextTable, row: GameRow) -> None:
 
 
 @view("events", "[LADDER]")
-@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Most to show.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=50, show_default=True, help="Most events to show.")
 @json_option
 def events(ladder: str, limit: int, as_object: bool) -> int:
     """Show what happened: bots that joined, left or were suspended, verdicts of tests."""

@@ -1,4 +1,4 @@
-"""`ggp ladder init [FILE]`: writes a ladder file that runs as it is; its comments explain the other keys."""
+"""`ggp ladder init [FILE]`: write a ladder file that runs as it is; its comments explain the other keys."""
 
 import shlex
 import sys
@@ -175,17 +175,17 @@ EXAMPLES = {"ladder": LADDER, "test": TEST, "tune": TUNE}
 
 
 def main(argv: list[str]) -> int:
-    """The exit status."""
+    """Run the command. Return its exit status."""
     return run_command(init, "ggp ladder init", argv)
 
 
 @click.command("init", context_settings=HELP)
 @click.argument("file", metavar="[FILE]", default="ladder.toml", type=click.Path(path_type=Path))
-@click.option("--game", default=GAME, show_default=True, help="GAME[,name=value…] of the pool.")
-@click.option("--test", "as_test", is_flag=True, help="A sequential test between two versions in place of a ladder.")
-@click.option("--tune", "as_tune", is_flag=True, help="A tune of a bot's parameters in place of a ladder.")
+@click.option("--game", default=GAME, show_default=True, help="Game of the pool: GAME[,name=value…].")
+@click.option("--test", "as_test", is_flag=True, help="Write a sequential test between two versions.")
+@click.option("--tune", "as_tune", is_flag=True, help="Write a tune of a bot's parameters.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
-@click.option("-q", "--quiet", is_flag=True, help="Do not say what to do next.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not print the next steps.")
 def init(file: Path, game: str, as_test: bool, as_tune: bool, force: bool, quiet: bool) -> int:
     """Write a commented ladder file that runs as it is (by default ladder.toml), of built-in bots."""
     if as_test and as_tune:
@@ -208,12 +208,12 @@ def init(file: Path, game: str, as_test: bool, as_tune: bool, force: bool, quiet
 
 
 def example(file: str, game: str = GAME, kind: str = "ladder") -> str:
-    """The text of the file, which commands name as `file`; `kind` is one of EXAMPLES."""
+    """Return the text of an example; `file` is how commands name it, and `kind` one of EXAMPLES."""
     return EXAMPLES[kind].format(file=file, game=game, script="my_bot.py")
 
 
 def ladder_with(name: str, command: str, game: str) -> str:
-    """The text of ladder.toml, in which this bot plays against built-in ones. `command` has no quotes."""
+    """Return the text of ladder.toml, in which this bot plays against built-in ones. `command` has no quotes."""
     text = example("ladder.toml", game)
     return text.replace(
         '#[bot.mine]\n#command = "python3 my_bot.py"', f'[{dotted("bot", name)}]\ncommand = "{command}"'
@@ -221,7 +221,7 @@ def ladder_with(name: str, command: str, game: str) -> str:
 
 
 def change_of(new: str, old: str, game: str) -> str:
-    """The text of change.toml, a test between two versions, which these command lines start."""
+    """Return the text of change.toml, a test between two versions, which these command lines start."""
     text = example("change.toml", game, "test")
     return text.replace('"greedy:playouts=20"', f'"{new}"').replace('"greedy:playouts=5"', f'"{old}"')
 

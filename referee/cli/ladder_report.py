@@ -25,18 +25,23 @@ def main(argv: list[str]) -> int:
 
 
 @view("report", "[LADDER]")
-@click.option("-o", "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where to.")
+@click.option("-o", "--output", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Site's folder.")
 @pool_option
-@click.option("--matches", type=click.IntRange(0), default=0, help="A page for each of the newest N of each pool.")
-@click.option("--engine", metavar="COMMAND|URL", help="Which engine draws them, as of ggp web.")
-@click.option("--quiet", is_flag=True, help="Say nothing.")
+@click.option(
+    "--matches",
+    type=click.IntRange(0),
+    default=0,
+    help="Newest matches of each pool that get a page.",
+)
+@click.option("--engine", metavar="COMMAND|URL", help="Engine that draws matches, as for ggp web.")
+@click.option("--quiet", is_flag=True, help="No output.")
 def report(ladder: str, output: Path, pool_name: str | None, matches: int, engine: str | None, quiet: bool) -> int:
-    """Write a static site of the ladder into DIR: standings, plots, crosstable, a page for each bot.
+    """Write a static site of the ladder into DIR: standings, plots, crosstable, and a page for each bot.
 
-    With --matches also pages of matches, which step through all positions without a server.
+    With --matches, it also has pages that step through matches.
 
-    DIR is a new or empty folder, or that of an earlier report, which is written again. The pages need no server and
-    nothing from elsewhere: open DIR/index.html.
+    DIR is a new or empty folder, or an earlier report, which is replaced. The pages need neither a server nor files
+    from elsewhere: open DIR/index.html.
     """
     with open_ladder(ladder) as store:
         number = write_report(store, ladder, output, pool_name, _bar(quiet), matches, engine)

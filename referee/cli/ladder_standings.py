@@ -35,7 +35,7 @@ _SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"),
 
 @view("standings", "[LADDER]")
 @pool_option
-@click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
+@click.option("--all", "everyone", is_flag=True, help="Include withdrawn versions.")
 @json_option
 def standings(ladder: str, pool_name: str | None, everyone: bool, as_object: bool) -> int:
     """Show the ratings of a ladder: Elo with 95 % error bars, games, the difference to the next one."""
@@ -108,9 +108,9 @@ def _remarks(found: Standings, fit: StoredFit) -> list[str]:
 
 @view("crosstable", "[LADDER]")
 @pool_option
-@click.option("--seats", is_flag=True, help="By who sat first: the row's bot had seat 1.")
-@click.option("--all", "everyone", is_flag=True, help="Versions that were withdrawn, too.")
-@click.option("--csv", "as_csv", is_flag=True, help="A line for each pair, as CSV.")
+@click.option("--seats", is_flag=True, help="Only games in which the row's bot had seat 1.")
+@click.option("--all", "everyone", is_flag=True, help="Include withdrawn versions.")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV with a line for each pair.")
 @json_option
 def crosstable(ladder: str, pool_name: str | None, seats: bool, everyone: bool, as_csv: bool, as_object: bool) -> int:
     """Show the score of every bot against every other: points, and wins, ties and losses."""

@@ -25,7 +25,7 @@ _SUFFIXES = (".toml", ".db", ".sqlite", ".sqlite3")
 T = TypeVar("T")
 
 pool_option = click.option("--pool", "pool_name", metavar="NAME", help="Only this pool.")
-json_option = click.option("--json", "as_object", is_flag=True, help="One JSON object on stdout.")
+json_option = click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
 
 
 def view(name: str, metavar: str, least: int = 0, most: int = 0) -> Callable[[Callable[..., int]], click.Command]:

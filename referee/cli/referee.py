@@ -49,8 +49,8 @@ games are stored in any case.
 
 RUN_EPILOGUE = f"""\b
 --until is {FORMS}.
-At a time games that are not finished are dropped, and the next run plays them
-again; with se=ELO they are finished first.
+At the given time, games that are not finished are dropped, and the next run
+plays them again; with se=ELO they are finished first.
 
 \b
 The exit status is 0 when the games were played or nothing is left to play; 1 if
@@ -87,16 +87,16 @@ def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callab
     options = (
         click.option("--games", type=click.IntRange(1, 10**9), help=games),
         click.option("--until", metavar="WHEN", help=until),
-        click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one a core]"),
-        click.option("--cluster", metavar="URL", help="Workers of a Dask cluster: dask://HOST:PORT."),
+        click.option("--jobs", type=click.IntRange(1, 256), help="Matches at a time.  [default: one per core]"),
+        click.option("--cluster", metavar="URL", help="Dask cluster that plays the matches: dask://HOST:PORT."),
         click.option(
             *("--keep", "keep"),
             type=click.IntRange(2, 1000),
             default=KEPT_BOTS,
             show_default=True,
-            help="Bots a worker keeps alive.",
+            help="Number of bots that a worker keeps alive.",
         ),
-        click.option("--pin/--no-pin", default=True, help="Keep a match's processes on one core (the default)."),
+        click.option("--pin/--no-pin", default=True, help="Keep the processes of a match on one core (the default)."),
     )
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
@@ -115,10 +115,15 @@ def run_options(games: str, until: str) -> Callable[[Callable[..., int]], Callab
 
 @click.command("referee", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", required=False, type=click.Path(path_type=Path))
-@click.option("--bind", metavar="URL", default="", help="Answer there, too: tcp://127.0.0.1:PORT or ipc://FILE.")
+@click.option(
+    "--bind",
+    metavar="URL",
+    default="",
+    help="Also accept commands at this address: tcp://127.0.0.1:PORT or ipc://FILE.",
+)
 @run_options(
-    "Stop when the pools of the ladder hold this many games, those of earlier runs included.",
-    "Play no more from a time on, or when ratings are known well enough.",
+    "Stop when the ladder holds this many games, earlier runs included.",
+    "Stop playing at a time, or when ratings are exact enough.",
 )
 def referee(file: Path | None, bind: str, limits: StopConditions, workers: WorkerOptions) -> int:
     """Play matches, or the ladder of LADDER.toml, and answer commands meanwhile.
@@ -165,20 +170,18 @@ def exit_status(stopped: int, failed: object) -> int:
 @click.command("run", epilog=RUN_EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="[LADDER.toml]", default="ladder.toml", type=click.Path(path_type=Path))
 @run_options(
-    "Stop when the pools of the ladder hold this many games, those of earlier runs included.",
-    "End at a time, after a while, or when ratings are known well enough.",
+    "Stop when the ladder holds this many games, earlier runs included.",
+    "Stop at a time, after a while, or when ratings are exact enough.",
 )
-@click.option(
-    "--control", metavar="URL", help="Answer commands there while it runs: tcp://127.0.0.1:PORT or ipc://FILE."
-)
+@click.option("--control", metavar="URL", help="Accept commands at this address: tcp://127.0.0.1:PORT or ipc://FILE.")
 @click.option(
     "--log-stderr",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep what bots write to stderr.",
+    help="Folder that keeps what bots write to stderr.",
 )
-@click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="A line now and then instead of the live table.")
+@click.option("--json", "as_object", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print a line now and then instead of the live table.")
 def run(
     file: Path,
     limits: StopConditions,

@@ -67,11 +67,11 @@ def main(argv: list[str]) -> int:
 
 @click.command("tune", epilog=EPILOGUE, context_settings=HELP)
 @click.argument("file", metavar="TUNE.toml", type=click.Path(path_type=Path))
-@run_options("Stop when there are this many games, those of earlier runs included.", "End at a time or after a while.")
+@run_options("Stop when the ladder holds this many games, earlier runs included.", "Stop at a time or after a while.")
 @click.option("--show", "only_show", is_flag=True, help="Play nothing: show the state of the tune, even while it runs.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="File for the plot.")
-@click.option("--json", "as_object", is_flag=True, help="The result as one JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="A line now and then instead of the live table, and no plot.")
+@click.option("--json", "as_object", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print a line now and then instead of the live table, and no plot.")
 def tune(
     file: Path,
     limits: StopConditions,

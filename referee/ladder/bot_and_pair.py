@@ -1,4 +1,4 @@
-"""A bot in detail, and all matches between two bots, as values."""
+"""Read a bot in detail, and all matches between two bots, as values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class BotDetails(NamedTuple):
 
 
 def read_bot(pools: Sequence[PoolSummary], name: str, games: int) -> list[BotDetails]:
-    """The version that a name means in each of the pools that have it; `games` of the newest are looked at."""
+    """Return the version that a name means, in each pool that has it; at most `games` of the newest are read."""
     return [
         BotDetails(pool, pool.bot(seat), recent_games(pool.store, pool.pool, seat, games), pool.last_fault(seat))
         for pool in pools
@@ -116,10 +116,10 @@ LISTED = 5  # games of a pair
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """Two versions in a pool, as the first of them sees it. `penta`: pairs by their points, 0, ½, 1, 1½, 2.
+    """The matches of two versions in a pool, as the first of them sees them.
 
-    `observed`: the pairs that do not repeat others, from which errors are computed. `rated` is the difference of their
-    ratings under `model`, as the standings have it.
+    `penta` counts pairs by points (0, ½, 1, 1½, 2), `observed` those that do not repeat others, from which errors are
+    computed. `rated` is the difference of their ratings under `model`, as in the standings.
     """
 
     pool: PoolRow
@@ -147,9 +147,13 @@ def read_duel(
     tested: Hypotheses | Format | None = None,
     rate: Rater = rate_pool,
 ) -> Duel | None:
-    """None if either is not in the pool. ViewError if they are the same, RatedLater.
+    """Return the matches of two versions, None if one of them is not in the pool.
 
-    `tested`: the test that is asked for, or the ladder's format, which may be a test.
+    `tested` is a test to compute, or the ladder's format, which may be a test.
+
+    Raises:
+        ViewError: Both are the same version.
+        RatedLater: `rate` has no ratings yet.
     """
     seats = store.seats(pool.id)
     a, b = seat_of(seats, one), seat_of(seats, other)
@@ -187,7 +191,7 @@ def read_duel(
 
 
 def pair_json(duel: Duel) -> dict[str, Any]:
-    """Everything as A sees it, but for a test of the ladder, which is of its `new`."""
+    """Return everything as A sees it, except for the ladder's own test, which its `new` version sees."""
     return {
         "a": duel.one.label,
         "b": duel.other.label,
@@ -217,10 +221,7 @@ def pair_json(duel: Duel) -> dict[str, Any]:
 
 
 class Meeting(NamedTuple):
-    """A pair of games as the first of two bots sees it: its number in the pool, its opening, its stored matches.
-
-    `points` are None while a game is missing or void.
-    """
+    """A pair of games as the first of two bots sees it. `points` are None while a game is missing or void."""
 
     number: int
     opening: tuple[str, ...]

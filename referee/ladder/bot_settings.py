@@ -44,18 +44,18 @@ _Allowed = Annotated[tuple[Text, ...], Meta(max_length=100, title="a list of wor
 
 
 class SandboxTable(Table, frozen=True):
-    """`[sandbox]`: of every bot that says nothing else."""
+    """`[sandbox]`: the sandbox of bots without one of their own."""
 
     level: Annotated[Level, key("`none`, `default` or `strict`: see *Run strangers' bots*.")] = NONE
-    allow: Annotated[_Allowed, key("What it lets through, of all bots.", "nothing")] = ()
-    memory: Annotated[int, Meta(ge=LEAST_MEMORY, le=1 << 30), key("MiB of memory at most.")] = MEMORY
-    processes: Annotated[int, Meta(ge=1, le=1 << 20), key("Processes and threads at most.")] = PROCESSES
-    scratch: Annotated[int, Meta(ge=1, le=1 << 20), key("MiB of its own folder for files, `$TMPDIR`.")] = SCRATCH
+    allow: Annotated[_Allowed, key("What the sandbox permits.", "nothing")] = ()
+    memory: Annotated[int, Meta(ge=LEAST_MEMORY, le=1 << 30), key("Maximum memory in MiB.")] = MEMORY
+    processes: Annotated[int, Meta(ge=1, le=1 << 20), key("Maximum number of processes and threads.")] = PROCESSES
+    scratch: Annotated[int, Meta(ge=1, le=1 << 20), key("MiB of the bot's own folder, `$TMPDIR`.")] = SCRATCH
     cores: Annotated[
         Cores,
         key(
             "`apart`: two `strict` bots run on different cores, so half as many games are played at a time. `shared`: "
-            "they take turns on one. It has no effect on other levels, nor in a lobby."
+            "they take turns on one core. The key has no effect on other levels, nor in a lobby."
         ),
     ] = APART
 
@@ -84,58 +84,54 @@ def _allow(file: str, at: str, words: Collection[str], private: Collection[str])
 
 
 class BotSettings(Table, frozen=True):
-    """What may be said of one bot, whatever plays it."""
+    """The settings of one bot, in a match, a ladder or a lobby."""
 
-    options: Annotated[Options, key("Options of a built-in bot: `{ playouts = 50 }`.", "those of the bot")] = field(
+    options: Annotated[Options, key("Options of a built-in bot: `{ playouts = 50 }`.", "the bot's defaults")] = field(
         default_factory=dict
     )
-    time: Annotated[
-        Text, key(f"A time control of its own, for time odds: {FORMS}.", "that of the pool, or of the match")
-    ] = ""
+    time: Annotated[Text, key(f"Time control of this bot, for time odds: {FORMS}.", "that of the pool or match")] = ""
     nodes: Annotated[
         _Limit,
         key(
-            "Nodes that it searches for a move at most. It must list `kata-set-param` or `lz-setoption`, as KataGo and "
-            "Leela Zero do.",
+            "Maximum nodes for a move. The bot must list `kata-set-param` or `lz-setoption`, as KataGo and Leela Zero "
+            "do.",
             "no limit",
         ),
     ] = 0
     playouts: Annotated[
-        _Limit, key("The same for playouts; of a built-in bot it is the option `playouts`.", "no limit")
+        _Limit, key("Maximum playouts for a move; for a built-in bot, its option `playouts`.", "no limit")
     ] = 0
-    cwd: Annotated[Text, key("The folder it runs in, relative to this file's.", "where the command was started")] = ""
+    cwd: Annotated[Text, key("Folder the bot runs in, relative to this file.", "where the command was started")] = ""
     environment: Annotated[
         dict[Variable, _Value],
         Meta(title="a table of texts in quotes"),
-        key('Variables for its process: `{ OMP_NUM_THREADS = "1" }`. Records hold their names alone.', "none"),
+        key('Environment variables: `{ OMP_NUM_THREADS = "1" }`. Records hold only their names.', "none"),
     ] = field(default_factory=dict)
     memory: Annotated[
         int,
         Meta(ge=1, le=1 << 30),
-        key("MiB at most: in a sandbox of memory, else of address space.", "that of `[sandbox]`; else no limit"),
+        key("Maximum MiB of memory; without a sandbox, of address space.", "that of `[sandbox]`; else no limit"),
     ] = 0
-    sandbox: Annotated[Level | None, key("What it is kept from: see *Run strangers' bots*.", "that of `[sandbox]`")] = (
-        None
-    )
+    sandbox: Annotated[Level | None, key("Sandbox level: see *Run strangers' bots*.", "that of `[sandbox]`")] = None
     allow: Annotated[
         _Allowed | None,
         key(
-            "What its sandbox lets through: `network`, `gpu`, `ponder`, `read:/path`, `variable:NAME`.",
+            "What the sandbox permits: `network`, `gpu`, `ponder`, `read:/path`, `variable:NAME`.",
             "that of `[sandbox]`",
         ),
     ] = None
-    cores: Annotated[int, Meta(ge=1, le=1024), key("With more than one it may run on all of them.")] = 1
+    cores: Annotated[int, Meta(ge=1, le=1024), key("Cores of the bot. With more than one it may run on all cores.")] = 1
     nice: Annotated[
         Annotated[int, Meta(ge=-20, le=19)] | None,
-        key("Niceness of its process, above ours; below 0 needs the rights of root.", "0; of a lobby `lobby.nice`"),
+        key("Niceness of the process, added to ours. Values below 0 need root.", "0; in a lobby `lobby.nice`"),
     ] = None
     ponder: Annotated[
-        bool, key("Give it a core of its own, so that it may think in its opponent's time; a match then needs more.")
+        bool, key("Give the bot its own core, to think in its opponent's time. A match then needs more cores.")
     ] = False
-    restart: Annotated[bool | None, key("Start it again for each game.", "`false`; of a match `--restart`")] = None
-    wait: Annotated[float, Meta(ge=0, le=3600), key("Seconds that it waits between two games.")] = 0.0
+    restart: Annotated[bool | None, key("Restart the bot for each game.", "`false`; in a match `--restart`")] = None
+    wait: Annotated[float, Meta(ge=0, le=3600), key("Seconds that the bot pauses between two games.")] = 0.0
     budget: Annotated[
-        dict[str, Any], key("Time-outs of its own: `{ start = 120, move = 30 }`.", "those of `[budget]`")
+        dict[str, Any], key("Time-outs of this bot: `{ start = 120, move = 30 }`.", "those of `[budget]`")
     ] = field(default_factory=dict)
 
 

@@ -87,25 +87,25 @@ PAIRS = {
 
 
 class TopTable(Table, frozen=True):
-    """What the files of ladders and lobbies share."""
+    """The keys at the top of the files of ladders and lobbies."""
 
-    name: Annotated[Name, key("Of the ladder.", "the file's name without `.toml`")] = ""
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), key("All random numbers of the ladder follow from it.")] = 1
+    name: Annotated[Name, key("Name of the ladder.", "the file's name without `.toml`")] = ""
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), key("Seed of all random numbers of the ladder.")] = 1
     store: Annotated[
         Text,
         key(
-            "The database of games: a file for SQLite, relative to this one, or a URL, as in "
-            "`postgresql://ladder:${PASSWORD}@host/games`. `${NAME}` is a variable of the environment, here alone.",
-            "`NAME.db`, NAME being that of the ladder",
+            "The database of games: an SQLite file, relative to this one, or a URL such as "
+            "`postgresql://ladder:${PASSWORD}@host/games`. In this key alone, `${NAME}` is an environment variable.",
+            "`NAME.db`, with the name of the ladder",
         ),
     ] = ""
-    engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "the built-in one")] = ""
-    model: Annotated[Literal["davidson", "rao-kupper"], key("How ties are rated.")] = "davidson"
-    engine_sandbox: Annotated[Level, key("The sandbox of engines that are not ours.")] = NONE
-    sandbox: Annotated[dict[str, Any], key("The sandbox of bots that say nothing else.", "as below")] = field(
+    engine: Annotated[Text, key(f"The engine that knows the rules: {_COMMAND}.", "the built-in one")] = ""
+    model: Annotated[Literal["davidson", "rao-kupper"], key("Rating model for ties.")] = "davidson"
+    engine_sandbox: Annotated[Level, key("Sandbox level of engines that are not built in.")] = NONE
+    sandbox: Annotated[dict[str, Any], key("Sandbox of bots without one of their own.", "as below")] = field(
         default_factory=dict
     )
-    budget: Annotated[dict[str, Any], key("Time-outs in seconds, apart from the clock.", "as below")] = field(
+    budget: Annotated[dict[str, Any], key("Time-outs in seconds, besides the clock.", "as below")] = field(
         default_factory=dict
     )
     pool: Annotated[Tables, key("A table for each pool: `[pool.NAME]`.", "needed")] = field(default_factory=dict)
@@ -113,10 +113,10 @@ class TopTable(Table, frozen=True):
 
 
 class LadderTable(TopTable, frozen=True):
-    """The top of a ladder file."""
+    """The keys at the top of a ladder file."""
 
     format: Annotated[dict[str, Any], key("How pairs are chosen.", "a ladder")] = field(default_factory=dict)
-    param: Annotated[_Params, key("Of a tune, a table for each parameter: `[param.NAME]`.", "none")] = field(
+    param: Annotated[_Params, key("A table for each parameter of a tune: `[param.NAME]`.", "none")] = field(
         default_factory=dict
     )
 
@@ -124,13 +124,13 @@ class LadderTable(TopTable, frozen=True):
 class FormatTable(Table, frozen=True):
     """`[format]`."""
 
-    kind: Annotated[FormatKind, key("Which format.")] = FormatKind.LADDER
+    kind: Annotated[FormatKind, key("The format.")] = FormatKind.LADDER
     pairs: Annotated[
         int,
         Meta(ge=1, le=10**9),
         key(
-            "Pairs of games between any two bots that meet; a test, also that at the end of a tune, ends undecided "
-            "after so many.",
+            "Pairs of games between any two bots that meet. A test, even the one at the end of a tune, ends undecided "
+            "after this number.",
             ", ".join(f"{number} ({kind})" for kind, number in PAIRS.items()),
             list(PAIRS),
         ),
@@ -139,76 +139,74 @@ class FormatTable(Table, frozen=True):
     bots: Annotated[
         _Names,
         key(
-            "Of a gauntlet, the bots that meet all others; of a test, the new version and the old one.",
-            "needed by a gauntlet; of a test, the two bots of the file, the one with a `parent` as the new version",
+            "In a gauntlet, the bots that meet all others; in a test, the new version and the old one.",
+            "required in a gauntlet; in a test the two bots of the file, the new version being the one with a `parent`",
             [FormatKind.GAUNTLET, FormatKind.TEST],
         ),
     ] = ()
     share: Annotated[
         float,
         Meta(ge=0.001, le=1),
-        key("The largest part of a pool's games that one bot plays, while others can play.", "", [FormatKind.LADDER]),
+        key("Largest share of a pool's games that one bot plays while others can play.", "", [FormatKind.LADDER]),
     ] = Format().share
     batch: Annotated[
         int,
         Meta(ge=1, le=100_000),
         key(
-            "Pairs that are scheduled at a time. At most twice as many are played at once: a tune on many cores needs "
-            "more of them.",
-            "by the number of bots; of a tune, two a chain",
+            "Pairs scheduled at a time. At most twice as many are played at once, so a tune on many cores needs larger "
+            "batches.",
+            "depends on the number of bots; two per chain in a tune",
         ),
     ] = 0
     iterations: Annotated[
-        int, Meta(ge=1, le=10**7), key("Pairs of games that a tune learns from, in all chains.", "", _TUNE)
+        int, Meta(ge=1, le=10**7), key("Pairs of games that a tune learns from, all chains together.", "", _TUNE)
     ] = 4000
     chains: Annotated[
         int,
         Meta(ge=1, le=MOST_CHAINS),
-        key("Tunes side by side, whose mean is the result; how far apart they end gives the error.", "", _TUNE),
+        key("Parallel tunes. Their mean is the result, and their spread gives the error.", "", _TUNE),
     ] = 4
     rate: Annotated[
         Annotated[float, Meta(ge=1e-9, le=10)] | None,
         key(
-            "What a game moves a parameter by in the last iterations, in steps.",
+            "How far one game moves a parameter in the last iterations, in steps.",
             f"{RATE:g} divided by the iterations of a chain, at most {FASTEST:g}",
             _TUNE,
         ),
     ] = None
-    check: Annotated[bool, key("Whether a test of the tuned values against those at the start follows.", "", _TUNE)] = (
-        True
-    )
+    check: Annotated[bool, key("Test the tuned values against the initial ones at the end.", "", _TUNE)] = True
     preset: Annotated[
         Literal["gate", "simplify", "big"] | None,
         key(
-            "What is tested, in place of `elo0`, `elo1` and `model`: "
+            "Hypotheses to test, instead of `elo0`, `elo1` and `model`: "
             + ", ".join(f"`{name}` {test.elo0:g} against {test.elo1:g}" for name, test in PRESETS.items())
             + " (normalized Elo).",
             "`gate`",
             _TEST,
         ),
     ] = None
-    elo0: Annotated[_Elo | None, key("H0: the new version is better by so much.", "as `preset` says", _TEST)] = None
-    elo1: Annotated[_Elo | None, key("H1: the new version is better by so much.", "as `preset` says", _TEST)] = None
-    alpha: Annotated[_Risk, key("Risk of H1 where H0 is true.", "", _TEST)] = 0.05
-    beta: Annotated[_Risk, key("Risk of H0 where H1 is true.", "", _TEST)] = 0.05
-    model: Annotated[Model, key("What Elo means.", "", _TEST)] = "normalized"
+    elo0: Annotated[_Elo | None, key("H0: the new version is stronger by this much.", "from `preset`", _TEST)] = None
+    elo1: Annotated[_Elo | None, key("H1: the new version is stronger by this much.", "from `preset`", _TEST)] = None
+    alpha: Annotated[_Risk, key("Risk of accepting H1 if H0 is true.", "", _TEST)] = 0.05
+    beta: Annotated[_Risk, key("Risk of accepting H0 if H1 is true.", "", _TEST)] = 0.05
+    model: Annotated[Model, key("The kind of Elo in `elo0` and `elo1`.", "", _TEST)] = "normalized"
 
 
 class PoolTable(Table, frozen=True):
     """`[pool.NAME]`."""
 
-    game: Annotated[Text, key("A game that the engine knows, with or without options: `yugo,size=7`.")]
-    options: Annotated[Options, key("Options of the game: `{ size = 7, komi = 6.5 }`.", "those of the game")] = field(
+    game: Annotated[Text, key("A game of the engine, optionally with options: `yugo,size=7`.")]
+    options: Annotated[Options, key("Options of the game: `{ size = 7, komi = 6.5 }`.", "the game's defaults")] = field(
         default_factory=dict
     )
-    control: Annotated[Text, key(f"The time of each side: {FORMS}.")] = "10+0.1"
-    openings: Annotated[int, Meta(ge=0, le=1000), key("Random plies before each pair of games, the same in both.")] = 0
-    margin: Annotated[int, Meta(ge=0, le=60_000), key("Milliseconds of overrun that are forgiven.")] = 50
+    control: Annotated[Text, key(f"Time control of each side: {FORMS}.")] = "10+0.1"
+    openings: Annotated[int, Meta(ge=0, le=1000), key("Random first plies, the same in both games of a pair.")] = 0
+    margin: Annotated[int, Meta(ge=0, le=60_000), key("Milliseconds a bot may exceed its time.")] = 50
     max_plies: Annotated[
         int,
         Meta(ge=1, le=10**7),
         key(
-            "A longer game ends with the score of its position; one of a game without a score is void.",
+            "End longer games: score the position, or void the game if it has no score.",
             "20 times the cells of the board",
         ),
     ] = 0
@@ -216,47 +214,45 @@ class PoolTable(Table, frozen=True):
         float,
         Meta(ge=0.001, le=1000),
         key(
-            "The pool's share of the games, relative to the other pools: with weights 3 and 1, three games in four are "
+            "The pool's share of the games, relative to other pools: with weights 3 and 1, three of four games are "
             "played in the first pool, as long as both have bots that can play."
         ),
     ] = 1.0
-    engine: Annotated[Text, key(f"The program that knows the rules: {_COMMAND}.", "that of the ladder")] = ""
+    engine: Annotated[Text, key(f"The engine of this pool: {_COMMAND}.", "that of the ladder")] = ""
     resign: Annotated[
         Text,
         key(
-            "In a ladder: end a game that both bots call lost: `winrate=0.02 plies=6 after=20`, or `score=10 …`.",
+            "In a ladder, end a game that both bots consider lost: `winrate=0.02 plies=6 after=20`, or `score=10 …`.",
             "none",
         ),
     ] = ""
-    draw: Annotated[Text, key("The same for one that both call even: `score=1 plies=10 after=60`.", "none")] = ""
-    adjudicator: Annotated[
-        Text, key("A bot that says what `resign` and `draw` are about, in place of those that play.", "none")
-    ] = ""
-    seats: Annotated[
-        bool, key("In a lobby: whether people may play its bots here from a browser (`ggp web`); unrated always.")
-    ] = False
+    draw: Annotated[Text, key("End a game that both bots consider even: `score=1 plies=10 after=60`.", "none")] = ""
+    adjudicator: Annotated[Text, key("Bot that judges `resign` and `draw` instead of the players.", "none")] = ""
+    seats: Annotated[bool, key("In a lobby, let people play its bots from a browser (`ggp web`), always unrated.")] = (
+        False
+    )
 
 
 class BotTable(BotSettings, frozen=True, kw_only=True):
-    """What `[bot.NAME]` of ladders and lobbies share."""
+    """`[bot.NAME]` of a ladder, and its keys in a lobby."""
 
     command: Annotated[Text, key(f"A built-in bot (`greedy`, `greedy:playouts=50`), {_COMMAND}.")]
     source: Annotated[
         Text,
         key(
-            "A folder or a .tar.gz with its source, relative to this file. `command` then runs in a read-only copy of "
-            "it, as in `./bot`; its version is that of the source.",
+            "Folder or .tar.gz of the bot's source, relative to this file. `command`, such as `./bot`, then runs in a "
+            "read-only copy, and the version of the bot is that of the source.",
             "none",
         ),
     ] = ""
     build: Annotated[
-        Text, key("The command that builds it there once, in a sandbox without network: `make`.", "nothing to build")
+        Text, key("Command that builds the source once, in a sandbox without network: `make`.", "nothing to build")
     ] = ""
-    build_time: Annotated[float, Meta(ge=1, le=86_400), key("Seconds that building may take.")] = BUILD_TIME
-    pools: Annotated[_Names, key("The pools it plays in.", "all pools")] = ()
-    parent: Annotated[Text, key("The bot it was made from, whose rating is the first guess at its own.", "none")] = ""
+    build_time: Annotated[float, Meta(ge=1, le=86_400), key("Seconds that the build may take.")] = BUILD_TIME
+    pools: Annotated[_Names, key("Pools that the bot plays in.", "all pools")] = ()
+    parent: Annotated[Text, key("The bot that this one was made from. Its rating is the first guess.", "none")] = ""
     anchor: Annotated[
-        Annotated[float, Meta(ge=-10_000, le=10_000)] | None, key("Its Elo, if that is known.", "none")
+        Annotated[float, Meta(ge=-10_000, le=10_000)] | None, key("Known Elo of the bot, which is held.", "none")
     ] = None
 
 

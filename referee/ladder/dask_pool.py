@@ -49,7 +49,7 @@ class WrongVersion(Exception):
 
 @dataclass(slots=True)
 class _Player:
-    """The process that plays for a run, and the tasks that use it: one, unless a Dask worker has several slots."""
+    """The process that plays for a run, and the number of tasks that use it: one per slot of the Dask worker."""
 
     pool: LocalPool
     tasks: int = 0
@@ -62,9 +62,12 @@ _ended: set[str] = set()  # runs
 
 
 def play_here(run: str, wanted: str, bots: int, batch: list[Batch]) -> BatchResult:
-    """Play a batch for a run unless that has ended; a Dask task. `wanted`: the project and version of the client.
+    """Play a batch for a run unless the run has ended; a Dask task. `wanted` is the project and version of the client.
 
-    Raises WrongVersion, WorkerDied, and Reschedule when this Dask worker ends.
+    Raises:
+        WrongVersion: This worker has another version.
+        WorkerDied: The process that played has died.
+        Reschedule: This Dask worker ends.
     """
     host = socket.gethostname()
     if wanted != OURS:
@@ -85,12 +88,12 @@ def play_here(run: str, wanted: str, bots: int, batch: list[Batch]) -> BatchResu
 
 
 def missing_here() -> tuple[str, ...]:
-    """The properties of a strict sandbox that this Dask worker cannot keep."""
+    """Return the properties of a strict sandbox that this Dask worker cannot keep."""
     return tuple(this_machine().missing)
 
 
 def end_run(run: str) -> None:
-    """Drop the match of this run that is under way, play no more of its batches, and end its bots. Returns at once."""
+    """Drop the match of this run that is under way, its later batches, and its bots. Return at once."""
     with _lock:
         _ended.add(run)
         player = _players.get(run)
@@ -133,7 +136,7 @@ def _end_task(run: str, player: _Player) -> None:
 
 
 def _close(run: str, player: _Player, idle: bool = False) -> None:
-    """End the process; `idle`: unless it has work again."""
+    """End the process; with `idle`, only if it has no work."""
     with _lock:
         if _players.get(run) is player and not (idle and player.tasks):
             del _players[run]
@@ -184,7 +187,7 @@ class DaskPool(WorkerPool):
         return self._executors[workers]
 
     def _strict_workers(self) -> tuple[str, ...]:
-        """Those that keep a strict sandbox. Where none does, any says what is missing, and the bot is suspended."""
+        """Return the workers that keep a strict sandbox. If none does, any of them says what is missing."""
         there = list(self._client.scheduler_info()["workers"])
         if new := [address for address in there if address not in self._missing]:
             self._missing |= self._client.run(missing_here, workers=new, on_error="return", callback_timeout=_TELL)
@@ -217,7 +220,7 @@ class DaskPool(WorkerPool):
         """Dask does not say which tasks its workers have begun."""
 
     def stop(self) -> None:
-        """Matches under way end within about a second; one that a bot or an engine is being set up for, then."""
+        """Stop the matches under way within about a second, or once their bots and engines are set up."""
         with contextlib.suppress(Exception):  # an unreachable worker returns no results anyway
             self._client.run(end_run, self._run, on_error="ignore", callback_timeout=_TELL)
 
@@ -226,7 +229,7 @@ class DaskPool(WorkerPool):
         return super().drain(_LAST if self._client.status == "running" and self.count_slots() else 0.0)
 
     def close(self, wait: bool = True) -> None:
-        """The Dask workers stay, without our bots; they are another's."""
+        """End our bots and the connection; the Dask workers stay."""
         if self._client.status == "running":
             self.stop()
         with contextlib.suppress(Exception):  # whatever is wrong with the cluster, we are done with it
@@ -254,13 +257,13 @@ class DaskPool(WorkerPool):
 
 
 def is_strict(batch: Batch) -> bool:
-    """Whether a bot of it, its engine or its judge is played in a strict sandbox."""
+    """Return whether a bot, the engine or the judge of a batch runs in a strict sandbox."""
     programs = filter(None, (*batch.setup.bots, batch.setup.engine, batch.setup.judge))
     return any(spec.sandbox is not None and spec.sandbox.level == STRICT for spec in programs)
 
 
 def address_of(url: str) -> str:
-    """`dask://HOST:PORT` or `dask+tls://HOST:PORT` -> Dask's own address. Raises ValueError, one line."""
+    """Return Dask's own address for `dask://HOST:PORT` or `dask+tls://HOST:PORT`. Raise ValueError for others."""
     scheme, _, place = url.partition("://")
     host, _, port = place.rpartition(":")
     if scheme not in _SCHEMES or not host or "@" in host or not port.isdigit():
@@ -271,7 +274,7 @@ def address_of(url: str) -> str:
 
 
 def _connect(url: str, patience: float) -> distributed.Client:
-    """Raises WorkersLost, ValueError."""
+    """Connect to a cluster. Raise WorkersLost, or ValueError for an invalid URL."""
     address = address_of(url)
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said here, in one line

@@ -1,4 +1,4 @@
-"""What a ladder's store says, as values: standings, crosstables, games, bots, pairs, tests.
+"""Read crosstables, games, bots and tests from the store of a ladder, as values.
 
 Each function takes an open Store and plain arguments. Terminal, JSON, control and HTML print what it returns.
 """
@@ -61,7 +61,7 @@ Point = TypeVar("Point")
 
 @dataclass(frozen=True, slots=True)
 class Crosstable:
-    """A pool's: the scores of row against column. `seats`: only the games in which the row had seat 1."""
+    """The scores in a pool of row against column; with `seats`, only of games in which the row had seat 1."""
 
     pool: PoolRow
     bots: list[PoolEntry]
@@ -70,7 +70,7 @@ class Crosstable:
 
     @property
     def pairs(self) -> list[tuple[PoolEntry, PoolEntry, BotScore]]:
-        """Every two that met, once; with `seats` once for each order."""
+        """Every two bots that met, once; with `seats` once for each order."""
         order, bots = {bot.id: rank for rank, bot in enumerate(self.bots)}, {bot.id: bot for bot in self.bots}
         return [
             (bots[first], bots[second], score)
@@ -80,7 +80,7 @@ class Crosstable:
 
 
 def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone: bool = False) -> Crosstable:
-    """Bots best first; those who are in no standings yet (nothing is rated) as they were entered."""
+    """Return the crosstable, best bot first, or while nothing is rated in the order of entry."""
     standings = read_standings(store, pool, everyone)
     bots = [place.seat for place in standings.places] or [seat for seat in standings.seats if seat.active]
     return Crosstable(pool, bots, cross_scores(store.meetings(pool.id), {bot.id for bot in bots}, seats), seats)
@@ -89,7 +89,7 @@ def read_crosstable(store: "Store", pool: PoolRow, seats: bool = False, everyone
 def cross_scores(
     meetings: Iterable[PairScore], shown: Collection[int], seats: bool = False
 ) -> dict[tuple[int, int], BotScore]:
-    """The scores of these versions against each other; `seats`: only those of the first one in seat 1."""
+    """Return the scores of these versions against each other; with `seats`, only those in seat 1."""
     cells: dict[tuple[int, int], BotScore] = {}
     for met in meetings:
         if met.first in shown and met.second in shown:
@@ -104,7 +104,7 @@ COLUMNS = ("pool", "first", "second", "games", "points", "wins", "ties", "losses
 
 
 def crosstable_lines(table: Crosstable) -> list[list[object]]:
-    """COLUMNS of every pair."""
+    """Return the COLUMNS of every pair."""
     return [
         [
             *(table.pool.name, first.label, second.label, score.games, score.points),
@@ -144,12 +144,12 @@ def matching(store: "Store", wanted: GameFilter, before: int | None = None) -> I
 
 
 def when(at: str) -> str:
-    """`2026-11-30 18:04:05` of a time as it is stored, UTC."""
+    """Return a stored time (UTC) as `2026-11-30 18:04:05`."""
     return at[:19].replace("T", " ")
 
 
 def read_game(store: "Store", key: str) -> Record:
-    """The record of a match, its chain checked. ViewError if there is none, Trouble if it is damaged."""
+    """Return the record of a match. Raise ViewError for an unknown key, Trouble if the record is damaged."""
     data = store.record(key)
     if data is None:
         raise ViewError(f"there is no match {key!r}: ggp ladder games lists them")
@@ -157,7 +157,7 @@ def read_game(store: "Store", key: str) -> Record:
 
 
 def read_one(lines: bytes, key: str) -> Record:
-    """A stored record, its chain checked. Trouble if it is damaged."""
+    """Decode a stored record and check its chain. Raise Trouble if it is damaged."""
     try:
         (record,) = read_records(lines.splitlines(keepends=True))
     except ValueError as error:  # RecordError, or another number of matches
@@ -168,7 +168,7 @@ def read_one(lines: bytes, key: str) -> Record:
 
 
 def diagnostics(end: MatchEnded | None) -> list[str]:
-    """The last lines of dialogue, the exit status and stderr, as far as a fault left them."""
+    """Return what a fault left behind: the last lines of dialogue, the exit status and stderr."""
     left = end.diagnostics if end else None
     if left is None:
         return []
@@ -179,7 +179,7 @@ def diagnostics(end: MatchEnded | None) -> list[str]:
 
 
 def used(record: Record) -> tuple[int, int]:
-    """ms of seat 1 and seat 2."""
+    """Return the milliseconds that seat 1 and seat 2 used."""
     first, second = (sum(ply.ms for ply in record.plies if ply.seat == seat) for seat in (1, 2))
     return first, second
 
@@ -188,7 +188,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def since_when(option: str, text: str | None) -> datetime | None:
-    """A moment, or how long ago it was. UsageError says how to write it."""
+    """Return the moment that an option names as a time, or as a duration ago. Raise UsageError for other text."""
     if text is None:
         return None
     try:
@@ -217,7 +217,7 @@ def told_once(found: Iterable[StoreEvent]) -> list[tuple[str, str, str]]:
 
 
 def game_json(record: Record) -> dict[str, Any]:
-    """Start and end as they stand in the record, and the time used."""
+    """Return start and end of a record, and the time used."""
     return {
         "start": msgspec.to_builtins(record.start),
         "end": msgspec.to_builtins(record.end),
@@ -234,10 +234,10 @@ SEARCHED = 5000  # matches of a kind that are looked through for a bot's last fa
 
 @dataclass(frozen=True, slots=True)
 class BotSummary:
-    """A version in a pool by all its games; `place` is None while it is not rated, `rank` 0 for one withdrawn.
+    """All games of a version in a pool. `place` is None while it is not rated, `rank` is 0 for a withdrawn one.
 
-    `opponents`: its scores in seat 1 and in seat 2 by the opponent's id, those with most games first; `meetings`: what
-    they were made of.
+    `opponents` has its scores in seat 1 and in seat 2 by the opponent's id, most games first; `meetings` is what these
+    are computed from.
     """
 
     seat: PoolEntry
@@ -254,7 +254,7 @@ class BotSummary:
 
 
 class PoolSummary:
-    """A pool. Its standings are read at once, the rest when it is asked for first."""
+    """What views show of a pool. Its standings are read at once, the rest on demand."""
 
     def __init__(
         self,
@@ -264,8 +264,15 @@ class PoolSummary:
         rate: Rater = rate_pool,
         whole: bool = False,
     ) -> None:
-        """`form` is the ladder's format, if it is known. `whole`: all bots will be asked for, so that all meetings are
-        read once. Raises StoreError."""
+        """Read the standings.
+
+        Args:
+            form: The ladder's format, if it is known.
+            whole: All bots will be asked for, so that all meetings should be read at once.
+
+        Raises:
+            StoreError: The store failed.
+        """
         self.store, self.pool, self.form = store, pool, form
         self._whole = whole
         self.standings = read_standings(store, pool, rate=rate)
@@ -273,18 +280,18 @@ class PoolSummary:
 
     @cached_property
     def rated(self) -> dict[int, RankedPlace]:
-        """Of every version that ever was, with the ratings of the standings."""
+        """Every version that ever was, by id, with the ratings of the standings."""
         fit, seats = self.standings.fit, self.standings.seats
         scored = {version: BotScore(*counts) for version, counts in self.store.scores(self.pool.id).items()}
         return {place.seat.id: place for place in places(seats, scored, fit, everyone=True)} if fit else {}
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Of the bots, by the labels of their versions."""
+        """Names of the bots, by the labels of their versions."""
         return {seat.label: seat.name for seat in self.standings.seats}
 
     def history(self, name: str) -> list[RankedPlace]:
-        """The rated versions of a bot, oldest first."""
+        """Return the rated versions of a bot, oldest first."""
         return [self.rated[seat.id] for seat in self.standings.versions(name) if seat.id in self.rated]
 
     @cached_property
@@ -293,11 +300,11 @@ class PoolSummary:
 
     @cached_property
     def seat1(self) -> BotScore:
-        """What seat 1 scored in all games."""
+        """The score of seat 1 in all games."""
         return BotScore(self.totals.wins, self.totals.ties, self.totals.losses)
 
     def crosstable(self, most: int) -> dict[tuple[int, int], BotScore]:
-        """The scores of the best bots against each other, by their ids."""
+        """Return the scores of the best bots against each other, by their ids."""
         best = {place.seat.id for place in self.standings.places[:most]}
         return cross_scores(self.store.meetings(self.pool.id, best, best), best)
 
@@ -323,14 +330,14 @@ class PoolSummary:
 
     @cached_property
     def faults(self) -> Counter[str]:
-        """How many of each version, by label."""
+        """Number of faults of each version, by label."""
         found = Counter[str]()
         for (who, _), number in self.totals.faults.items():
             found[who] += number
         return found
 
     def expected(self, bot: BotSummary) -> dict[int, float | None]:
-        """The points against each opponent that the ratings say the bot should have; None without a rating."""
+        """Return the points that the ratings expect against each opponent; None without a rating."""
         found: dict[int, float | None] = dict.fromkeys(bot.opponents, 0.0)
         for met, points in zip(bot.meetings, expectations(bot.meetings, self.standings.fit), strict=True):
             other, mine = (
@@ -343,7 +350,7 @@ class PoolSummary:
         return found
 
     def latest(self, name: str) -> PoolEntry | None:
-        """The version that a name means: of a bot's name the last one that was entered."""
+        """Return the version that a name means; for a bot's name, the one that was entered last."""
         named = self.standings.versions(name)
         return seat_of(named, name) or (named[-1] if named and "@" not in name else None)
 
@@ -363,11 +370,11 @@ class PoolSummary:
         return BotSummary(seat, place, rank, first, second, dict(most), as_first + as_second)
 
     def last_games(self, seat: PoolEntry) -> list[GameRow]:
-        """Newest first, void ones too."""
+        """Return the LAST games of a version, newest first, even void ones."""
         return list(self.store.games(self.pool.id, bot=seat.id, limit=LAST))
 
     def last_fault(self, seat: PoolEntry) -> tuple[GameRow, list[str]] | None:
-        """The last match that a bot lost or voided by a fault, of its newest; and what it left behind."""
+        """Return the last match that a bot lost or voided by a fault, and what the fault left behind."""
         found = []
         for what in sorted(what for who, what in self.totals.faults if who == seat.label):
             rows = islice(self.store.games(self.pool.id, bot=seat.id, termination=what), SEARCHED)
@@ -382,14 +389,14 @@ class PoolSummary:
 
 
 def state_of(seat: PoolEntry) -> str:
-    """`entered`, `withdrawn`, or `suspended: why`."""
+    """Return `entered`, `withdrawn` or `suspended: why`."""
     if seat.suspended and entered(seat):
         return f"suspended: {seat.suspended}"
     return "entered" if seat.active else "withdrawn"
 
 
 def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[float | None]:
-    """Of each meeting: points of the first by the ratings; None where one of the two has none."""
+    """Return the points that the ratings expect of the first in each meeting; None if one of the two is not rated."""
     if fit is None:
         return [None] * len(meetings)
     elo = {row.id: row.elo for row in fit.rows}
@@ -403,9 +410,9 @@ def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[f
 
 @dataclass(slots=True)
 class RecentGames:
-    """What its newest games say of a version. Colours: decided games alone; `allowed`: ms of its clock, if known.
+    """The newest games of a version in numbers. Colours count only decided games.
 
-    `own`: its own time control and other settings of its own, as a record says them.
+    `allowed` is the time that its clock allowed, in ms, if known; `own` are its settings in a record.
     """
 
     games: int = 0
@@ -428,7 +435,7 @@ class RecentGames:
 
 
 def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> RecentGames:
-    """Who moves how often is not stored: each side half of the plies."""
+    """Read the newest games of a version. Each side is taken to have moved half of the plies."""
     found, control = RecentGames(), TimeControl.parse(pool.control)
     won = {"B": [0, 0], "W": [0, 0]}  # of the colours: lost, won
     for row in store.newest_of(pool.id, seat.id, most):
@@ -451,7 +458,7 @@ def recent_games(store: "Store", pool: PoolRow, seat: PoolEntry, most: int) -> R
 
 
 def _own_settings(store: "Store", key: str, name: str, control: TimeControl) -> tuple[TimeControl, str]:
-    """The control of a bot in this match, and its own settings in words; `control` is that of the pool."""
+    """Return the time control of a bot in this match, by default `control`, and its settings in words."""
     try:
         bot = next((bot for bot in read_game(store, key).start.bots if bot.name == name), Party(name=name))
     except (ViewError, Trouble):
@@ -462,7 +469,7 @@ def _own_settings(store: "Store", key: str, name: str, control: TimeControl) -> 
 
 
 def allowed(control: TimeControl, plies: float) -> float | None:
-    """ms that so many plies of one side may take; None: no clock says so."""
+    """Return the milliseconds that so many plies of one side may take; None without a clock."""
     match control.kind:
         case ControlKind.FISCHER:
             return control.main + control.increment * plies
@@ -484,7 +491,7 @@ CURVE = 400  # points of a plot
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A test: (pairs, LLR) from (0, 0) on, its bounds, and the pair at which it stopped, if it did."""
+    """The course of a test: (pairs, LLR) from (0, 0) on, its bounds, and the pair at which it stopped, if it did."""
 
     points: Sequence[tuple[int, float]]
     lower: float
@@ -494,10 +501,10 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class SequentialTrial:
-    """Whether `new` is better than `old`: a test after the pair that decided it, or after the last one.
+    """A test whether `new` is better than `old`, after the pair that decided it, or after the last one.
 
-    `penta`: pairs by the points of `new`, 0, ½, 1, 1½, 2, and `observed` those that do not repeat others; `later`:
-    pairs since. `curve`: of the ladder's own test.
+    `penta` counts pairs by the points of `new` (0, ½, 1, 1½, 2), `observed` those that do not repeat others, `later`
+    those after the decision. The ladder's own test has a `curve`.
     """
 
     name: str
@@ -512,9 +519,10 @@ class SequentialTrial:
 
 
 def format_of(word: str) -> Format | None:
-    """The format that a ladder's file says. Raises ConfigError.
+    """Return the format in a ladder's file; None for a store, a lobby, and a file that somebody is editing.
 
-    None for a store, which knows none, a lobby, and a file that is no TOML because it is being edited.
+    Raises:
+        ConfigError: The file is invalid.
     """
     from ggp.referee.ladder.config import read_format
     from ggp.referee.ladder.toml_file import NoToml, read_toml
@@ -533,7 +541,7 @@ def format_of(word: str) -> Format | None:
 
 
 def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: Format) -> SequentialTrial | None:
-    """The test of a pool by its pairs in the order of the schedule; None if the two are not there."""
+    """Return the test of a pool, by its pairs in the order of the schedule; None if one of the two is missing."""
     new, old = (_named_now(seats, name) for name in form.bots)
     if new is None or old is None:
         return None
@@ -557,12 +565,12 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
 
 
 def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
-    """The version of a bot that has its name now: the last one that was entered."""
+    """Return the version that has the bot's name now, or else the one that was entered last."""
     named = [seat for seat in seats if seat.name == name]
     return next((seat for seat in named if seat.label == name), named[-1] if named else None)
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Every so-manieth and the last, about `most` in all."""
+    """Return about `most` points at equal distances, always with the last one."""
     step = -(-len(points) // most)
     return [*points[:-1:step], points[-1]]

@@ -1,4 +1,4 @@
-"""Ratings of the versions in a pool from its stored results. Loads numpy: standings that are stored do without."""
+"""Rate the versions in a pool by its stored results. This loads numpy, which stored standings do not need."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -17,7 +17,7 @@ _IDS = 1 << 31  # above every id of a version
 
 
 class ResultsTable:
-    """Grows by meetings. The same meetings give the same arrays, in whatever order and portions they came."""
+    """A growing table of meetings. The same meetings give the same arrays, in whatever order and portions they came."""
 
     def __init__(self, meetings: Sequence[PairScore] = ()) -> None:
         self._rows = _merged(_rows(meetings))
@@ -26,10 +26,7 @@ class ResultsTable:
 
     @classmethod
     def of(cls, counts: Sequence[str], repeats: Sequence[tuple[int, int, int, int, int]] = ()) -> "ResultsTable":
-        """From the values of each field, as the store's `meeting_counts` gives them.
-
-        `repeats`: games that ratings leave out, as the store's `repeats` gives them.
-        """
+        """Make a table of the store's `meeting_counts`; `repeats` (of the store) are games that ratings leave out."""
         made = cls()
         made._repeats = np.array(repeats, dtype=np.int64).reshape(-1, 5)
         if counts:
@@ -38,11 +35,11 @@ class ResultsTable:
         return made
 
     def add(self, meetings: Iterable[PairScore]) -> None:
-        """Count these too."""
+        """Count more meetings."""
         self._fresh += meetings
 
     def plus(self, meetings: Sequence[PairScore]) -> "ResultsTable":
-        """Another, with these too; this one stays as it is."""
+        """Return a new table that counts these, too."""
         other = ResultsTable()
         other._rows, other._fresh = self.rows, list(meetings)
         return other
@@ -56,12 +53,12 @@ class ResultsTable:
         return self._rows
 
     def ids(self) -> Ints:
-        """Who has a game that counts, by id."""
+        """Return the ids of the versions with a game that counts, rising."""
         rows = self.rows
         return np.unique(rows[rows[:, 2:7].any(axis=1), :2])
 
     def totals(self, ids: Sequence[int]) -> tuple[Ints, Floats]:
-        """Of each of these versions, whose ids rise: the games that count, and the points in them."""
+        """Return for each of these versions, whose ids rise, the games that count and the points in them."""
         rows, chosen = self.rows, np.array(ids, dtype=np.int64)
         games, points = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids))
         played = rows[:, 2:7].sum(axis=1)
@@ -74,7 +71,7 @@ class ResultsTable:
         return games, points
 
     def counts(self, ids: Ints) -> Counts:
-        """What was played among these versions, under their ids as names. `ids` rise and hold all that `ids` says."""
+        """Return the results among these versions, named by their ids, which rise and hold all of `self.ids()`."""
         rows = self.rows
         rows = rows[rows[:, 2:7].any(axis=1)]
         first, second = np.searchsorted(ids, rows[:, 0]), np.searchsorted(ids, rows[:, 1])
@@ -94,7 +91,7 @@ def _rows(meetings: Sequence[PairScore]) -> Ints:
 
 
 def _merged(rows: Ints) -> Ints:
-    """One line per ordered pair, rising: sums do not depend on the way here, to the last bit."""
+    """Merge lines of one ordered pair and sort them: sums do not depend on their order, to the last bit."""
     keys = rows[:, 0] * _IDS + rows[:, 1]
     if (keys[1:] > keys[:-1]).all():
         return rows
@@ -117,16 +114,19 @@ def rate_seats(
     model: str = "davidson",
     start: Ratings | KeptRatings | None = None,
 ) -> Ratings:
-    """Ratings under the names str(version id): of every version that has a game or is active. A forfeit is a loss.
+    """Rate every version that has a game or is active, named by its id. A forfeit is a loss.
 
-    `start`: earlier ratings to begin from, of use if the same versions were rated. CountsError for fewer than two.
+    `start` are earlier ratings to start from, which helps if they rate the same versions.
+
+    Raises:
+        CountsError: There are fewer than two versions.
     """
     table = meetings if isinstance(meetings, ResultsTable) else ResultsTable(list(meetings))
     return rate_tally(table, seats, [seat.id for seat in seats if seat.active], model, start)
 
 
 def kept_ratings(fit: StoredFit | None, model: str) -> KeptRatings | None:
-    """What a rating by this model may begin from, of a fit that the store keeps."""
+    """Return the ratings of a stored fit to start from, None if it has another model."""
     if fit is None or fit.model != model:
         return None
     return KeptRatings({str(row.id): row.elo for row in fit.rows}, fit.advantage, fit.tie)
@@ -139,7 +139,7 @@ def rate_tally(
     model: str = "davidson",
     start: Ratings | KeptRatings | None = None,
 ) -> Ratings:
-    """The same of meetings that were counted before, for those with a game and those `here`, by id."""
+    """Rate the versions with a game, and those with the ids `here`, by a table. Otherwise like rate_seats."""
     ids = np.union1d(tally.ids(), np.array(here, dtype=np.int64))
     present = set(ids.tolist())
     anchors = {str(seat.id): seat.anchor for seat in seats if seat.anchor is not None and seat.id in present}
@@ -148,7 +148,7 @@ def rate_tally(
 
 
 def parents_of(seats: Sequence[PoolEntry], present: set[int]) -> Mapping[str, str]:
-    """Of every version its nearest forebear that is rated too, by name. A circle of parents is cut open."""
+    """Return the nearest rated ancestor of every version, by name. A circle of parents is cut open."""
     direct = {seat.id: seat.parent for seat in seats if seat.parent is not None}
     parents: dict[str, str] = {}
     for child in sorted(present):
@@ -162,7 +162,7 @@ def parents_of(seats: Sequence[PoolEntry], present: set[int]) -> Mapping[str, st
 
 
 def elo_and_error(ratings: Ratings, ids: Sequence[int]) -> tuple[Floats, Floats]:
-    """Ratings and standard errors of these versions as they are printed, Elo. All must be rated."""
+    """Return ratings and standard errors of these rated versions in Elo, as they are printed."""
     elo, errors = ratings.scale()
     index = {name: number for number, name in enumerate(ratings.counts.names)}
     places = [index[str(id)] for id in ids]

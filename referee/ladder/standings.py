@@ -70,7 +70,7 @@ class BotScore:
 
 @dataclass(frozen=True, slots=True)
 class RankedPlace:
-    """A version's line in the standings; `note`: "anchor", "suspended: why", how its twin drifts, or ""."""
+    """A line of the standings. `note` is "anchor", "suspended: why", how a twin drifts from its anchor, or ""."""
 
     seat: PoolEntry
     row: FitRow
@@ -79,7 +79,7 @@ class RankedPlace:
 
 
 def score_of(meeting: PairScore, seat: int = 1) -> BotScore:
-    """The meeting as the version in that seat sees it."""
+    """Return the score of the version in this seat."""
     if seat == 1:
         won, lost = meeting.wins, meeting.losses
         gifts, forfeits = meeting.forfeit_wins, meeting.forfeit_losses
@@ -90,14 +90,14 @@ def score_of(meeting: PairScore, seat: int = 1) -> BotScore:
 
 
 def entered(seat: PoolEntry) -> bool:
-    """Whether it is in the pool now, be it suspended; versions that were withdrawn are not."""
+    """Return whether a version is in the pool now, even if suspended; a withdrawn one is not."""
     return seat.active or (seat.entered and bool(seat.suspended))
 
 
 def is_current(
     fit: StoredFit, seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], everyone: bool = False
 ) -> bool:
-    """Whether a stored fit says all that the standings of these seats need, who have these scores now."""
+    """Return whether a stored fit still has what the standings of these seats, with these scores, need."""
     games = sum(score.games for score in scored.values()) // 2
     rated = {seat.id for seat in seats if seat.active or scored.get(seat.id, BotScore()).games}
     if fit.games != games or fit.anchors != _anchors(seats, rated) or rated != {row.id for row in fit.rows}:
@@ -111,7 +111,7 @@ def is_current(
 
 
 def _says_next(fit: StoredFit, above: FitRow | None, below: FitRow | None) -> bool:
-    """Whether the row compares its version with this next one, or with none if no game connects the two."""
+    """Return whether a row compares its version with the next one, or with none if no game connects the two."""
     assert above is not None
     if below is None or fit.group(above.id) != fit.group(below.id):
         return above.next_elo is None
@@ -121,9 +121,9 @@ def _says_next(fit: StoredFit, above: FitRow | None, below: FitRow | None) -> bo
 def make_fit(
     ratings: "Ratings", pool: int, games: int, seats: Sequence[PoolEntry], everyone: bool = False
 ) -> StoredFit:
-    """What is kept of ratings whose names are version ids. `games`: how many counted when they were fitted.
+    """Return what the store keeps of ratings, whose names are version ids, by so many `games`.
 
-    `next_*` of those who are entered compares with the next lower one of them; with `everyone`, of all versions.
+    Each entered version is compared with the next lower one; with `everyone`, each version that ever was.
     """
     shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
     best = ratings.standings(shown)
@@ -156,21 +156,21 @@ def _groups(best: Sequence["Standing"]) -> tuple[tuple[int, ...], ...]:
 
 
 class RatedLater(Problem):
-    """The ratings of a pool are being computed; the message says so."""
+    """The ratings of a pool are still being computed."""
 
     code = "rated-later"
 
 
 Rater = Callable[["Store", int, Sequence[PoolEntry], str, int], "Ratings | None"]
-"""Rates the versions in a pool (an id) by everything that was played there, under the model of this name.
+"""Rates the versions of a pool (an id) by all its games, under the model of this name.
 
-The last argument is the least number of games: ratings of before may be without the last games, but not if they count
-fewer. None where nothing can be rated: fewer than two versions. A rater that does not wait raises RatedLater.
+The last argument is the least number of games: a rater may return earlier ratings if they count no fewer games. It
+returns None for fewer than two versions. A rater that does not wait raises RatedLater.
 """
 
 
 def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0) -> "Ratings | None":
-    """The Rater of a command: at once, by all games, beginning at the ratings that the store keeps."""
+    """Rate a pool at once, by all games, starting from the ratings that the store keeps: the Rater of commands."""
     from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
     from ggp.referee.ratings.bradley_terry import CountsError
 
@@ -184,7 +184,7 @@ def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str,
 def places(
     seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit, everyone: bool = False
 ) -> list[RankedPlace]:
-    """The standings, best first: who is entered, or every version that ever was."""
+    """Return the standings, best first, of the entered versions, or of every version that ever was."""
     shown = {seat.id: seat for seat in seats if everyone or entered(seat)}
     notes = _notes(seats, fit)
     return [
@@ -195,12 +195,12 @@ def places(
 
 
 def held(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[str, float]:
-    """The anchors by their labels, with the ratings at which they are held."""
+    """Return the ratings at which anchors are held, by their labels."""
     return {seat.label: fit.anchors[seat.id] for seat in seats if seat.id in fit.anchors}
 
 
 def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPlace], here: bool = True) -> str:
-    """The line under the standings: what zero is, and what ± is of. Not `here`: the standings are somewhere else."""
+    """Return the line that explains zero and ±; not `here` if the standings are shown elsewhere."""
     apart = groups_line(_shown_groups(fit, shown))
     idle = not all(place.score.games for place in shown)
     zero = zero_line(held(seats, fit), idle=idle, here=here, grouped=bool(apart))
@@ -208,14 +208,14 @@ def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPl
 
 
 def _shown_groups(fit: StoredFit, shown: Sequence[RankedPlace]) -> list[list[str]]:
-    """The labels of the bots shown, by the groups that never met; groups of which none is shown are left out."""
+    """Return the labels of the bots shown, by groups that never met; groups without any are left out."""
     labels = {place.seat.id: place.seat.label for place in shown}
     groups = [[labels[id] for id in group if id in labels] for group in fit.groups]
     return [group for group in groups if group]
 
 
 def misfits_badly(fit: StoredFit) -> bool:
-    """Whether the deviance is more than three standard deviations above what it should be."""
+    """Return whether the deviance is more than three standard deviations above its expectation."""
     return fit.freedom > 0 and fit.deviance > fit.freedom + 3 * math.sqrt(2 * fit.freedom)
 
 
@@ -225,7 +225,7 @@ def _row(line: "Standing") -> FitRow:
 
 
 def _has_its_zero(fit: StoredFit, rows: Sequence[FitRow], scored: Mapping[int, BotScore]) -> bool:
-    """Whether zero is where these rows want it: at the mean of those with games, or where the anchors have it."""
+    """Return whether zero is at the mean of the rows with games, or where the anchors set it."""
     if fit.anchors:
         return all(row.elo == fit.anchors[row.id] for row in fit.rows if row.id in fit.anchors)
     met = [row.elo for row in rows if scored.get(row.id, BotScore()).games] or [row.elo for row in rows]
@@ -237,7 +237,7 @@ def _anchors(seats: Sequence[PoolEntry], rated: set[int]) -> dict[int, float]:
 
 
 def _drifts(ratings: "Ratings", seats: Sequence[PoolEntry]) -> Iterable[Drift]:
-    """Unpinned twins, the same version under another name, that have left their anchor."""
+    """Yield twins of anchors, the same version under another name, that have left their anchor."""
     rated = set(ratings.counts.names)
     present = [seat for seat in seats if str(seat.id) in rated]
     for anchor in [seat for seat in present if seat.anchor is not None]:
@@ -270,7 +270,7 @@ TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its paramete
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """A pool's: `fit` is None if nothing can be rated, `places` are empty then."""
+    """The standings of a pool. If nothing can be rated, `fit` is None and `places` are empty."""
 
     pool: PoolRow
     seats: list[PoolEntry]
@@ -281,29 +281,31 @@ class Standings:
 
     @property
     def labels(self) -> dict[int, str]:
-        """Of all versions, by id."""
+        """Labels of all versions, by id."""
         return {seat.id: seat.label for seat in self.seats}
 
     def versions(self, name: str) -> list[PoolEntry]:
-        """All of the bot NAME or NAME@VERSION, oldest first."""
+        """Return all versions of the bot NAME or NAME@VERSION, oldest first."""
         return [seat for seat in self.seats if seat.name == name.partition("@")[0]]
 
     def zero(self, here: bool = True) -> str:
-        """What zero is, and what ± is of; not `here`: the standings are somewhere else. "" without ratings."""
+        """Return the line that explains zero and ±, as zero_of does; "" without ratings."""
         return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
 
     @property
     def repeats(self) -> str:
-        """One line about games that repeat others, "" if there are none."""
+        """A line about games that repeat others, or ""."""
         said = f"{self.repeated} of {self.pool.games} games repeat others and do not count in the ratings"
         return f"{said}: these bots do not randomise; write openings = 4 into [pool]" if self.repeated else ""
 
 
 def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: Rater = rate_pool) -> Standings:
-    """From the stored fit where it is current or `rate` has none that is newer, else from a new one, which is not
-    stored. RatedLater if there is neither.
+    """Return the standings by the stored fit, or if that is outdated, by a new one, which is not stored.
 
-    With `everyone` zero is the mean of all versions that ever were, and all have places.
+    With `everyone`, every version that ever was has a place, and zero is their mean.
+
+    Raises:
+        RatedLater: `rate` has no new fit yet, and none is stored.
     """
     seats, fit = store.seats(pool.id), store.fit(pool.id)
     scored = {version: BotScore(*counts) for version, counts in store.scores(pool.id).items()}
@@ -337,19 +339,19 @@ def _provisional(shown: Sequence[RankedPlace], repeats: Iterable[tuple[int, int,
 
 
 def title_of(pool: PoolRow) -> str:
-    """`NAME: yugo size=5, time 10+0.1`."""
+    """Return the pool in words: `NAME: yugo size=5, time 10+0.1`."""
     options = "".join(f" {name}={value}" for name, value in pool.options.items())
     openings = f", {pool.openings} random plies first" if pool.openings else ""
     return f"{pool.name}: {pool.game}{options}, time {pool.control}{openings}"
 
 
 def pools_json(objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """That of the only pool, or of all by their names."""
+    """Return the object of the only pool, or those of all pools by their names."""
     return next(iter(objects.values())) if len(objects) == 1 else {"pools": objects}
 
 
 def standings_json(found: Standings) -> dict[str, Any]:
-    """As `ggp rate --json`, and what a ladder knows besides."""
+    """Return the object of `ggp rate --json` with what a ladder knows besides."""
     fit, labels = found.fit, found.labels
     misfits = [
         {**plain(pair), "first": labels[pair.first], "second": labels[pair.second], "games": int(pair.games)}
@@ -375,10 +377,7 @@ def standings_json(found: Standings) -> dict[str, Any]:
 
 
 def _place_json(place: RankedPlace, group: int) -> dict[str, Any]:
-    """All games that count. `se` is the error of this `elo`, null of an anchor, which is held.
-
-    Of the losses `forfeits` were its own fault, of the wins `gifts` the other's.
-    """
+    """Return a place for JSON. `se` is the error of `elo`, null for an anchor, which is held."""
     row, score, seat = place.row, place.score, place.seat
     return {
         "name": seat.label,
@@ -398,7 +397,7 @@ def _place_json(place: RankedPlace, group: int) -> dict[str, Any]:
 
 
 def plain(value: object) -> dict[str, Any]:
-    """A value's fields for JSON, without the store's own number."""
+    """Return the fields of a value for JSON, without its id in the store."""
     fields: dict[str, Any] = msgspec.to_builtins(value)
     fields.pop("id", None)
     return fields

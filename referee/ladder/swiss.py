@@ -1,4 +1,4 @@
-"""Pairs a round of a Swiss tournament: bots with equal points meet, and no two meet again while that can be avoided.
+"""Pair a round of a Swiss tournament: bots with equal points meet, and no two meet again while that can be avoided.
 
 Within a group of equal points the upper half meets the lower half, in an order drawn by lot; a bot without an opponent
 there floats to the nearest group. With an odd number the lowest bot that had no bye gets one.
@@ -24,7 +24,7 @@ _SWEEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class SwissTable:
-    """Before a round, arrays by player. `versions`: equal ones never meet; `met`: how often any two have."""
+    """The state before a round, as arrays by player. Equal `versions` never meet; `met` counts meetings of any two."""
 
     points: Floats
     byes: Ints
@@ -33,7 +33,7 @@ class SwissTable:
 
 
 def pair_round(table: SwissTable, chance: Random) -> list[tuple[int, int]]:
-    """The pairs, the highest first; a bot that is in none of them has a bye."""
+    """Return the pairs, the highest first. A bot in none of them has a bye."""
     size = len(table.points)
     lot = [chance.random() for _ in range(size)]
     ranked = sorted(range(size), key=lambda player: (-table.points[player], lot[player]))
@@ -46,7 +46,7 @@ def pair_round(table: SwissTable, chance: Random) -> list[tuple[int, int]]:
 
 
 def _meetings(table: SwissTable, ranked: Sequence[int], odd: bool) -> tuple[Ints, Flags]:
-    """By rank, the bye being one more player that all may meet: how often two have met, and whether they may."""
+    """Return by rank how often two have met, and whether they may; the bye is one more player that all may meet."""
     size = len(ranked) + odd
     again, allowed = np.zeros((size, size), dtype=np.int64), np.ones((size, size), dtype=bool)
     order, versions = np.ix_(ranked, ranked), table.versions[list(ranked)]
@@ -59,7 +59,7 @@ def _meetings(table: SwissTable, ranked: Sequence[int], odd: bool) -> tuple[Ints
 
 
 def _cost(points: Floats, odd: bool) -> Floats:
-    """By rank: how far two are apart in points, then how far from meeting half a group further."""
+    """Return by rank what a pair costs: its distance in points, then its distance from half a group."""
     size = len(points)
     places = np.arange(size)
     apart = np.abs(places[:, None] - places[None, :])
@@ -76,7 +76,7 @@ def _cost(points: Floats, odd: bool) -> Floats:
 
 
 def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int]:
-    """As many pairs as can be without a second meeting, of the rest as many with one, and so on; the nearest first."""
+    """Match as many players as possible without a second meeting, then as many with one, and so on; nearest first."""
     size = len(cost)
     partner = [NO_CULPRIT] * size
     for most in np.unique(again).tolist():
@@ -93,7 +93,7 @@ def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int
 
 
 def _greedy(neighbours: Sequence[Sequence[int]], odd: bool) -> list[int]:
-    """From the top, but first the bye, which is the last if there is one: each takes the nearest that is free."""
+    """Match each player with the nearest free one, from the top, but first the bye, which is the last, if any."""
     last = len(neighbours) - 1
     partner = [NO_CULPRIT] * len(neighbours)
     for player in [last, *range(last)] if odd else range(last + 1):
@@ -105,7 +105,7 @@ def _greedy(neighbours: Sequence[Sequence[int]], odd: bool) -> list[int]:
 
 
 def _improved(partner: list[int], cost: Floats) -> list[int]:
-    """Two pairs exchange partners wherever that costs less, until it never does."""
+    """Let two pairs exchange partners wherever that lowers the cost, until it never does."""
     pairs = np.array([(one, other) for one, other in enumerate(partner) if one < other], dtype=np.int64).reshape(-1, 2)
     for _ in range(_SWEEPS):
         changed = False
@@ -140,9 +140,9 @@ _NOBODY = -1
 
 
 def matched(neighbours: Sequence[Sequence[int]], start: Sequence[int]) -> list[int]:
-    """The partner of every vertex, -1 if it has none, with as many partners as can be.
+    """Return a maximum matching: the partner of every vertex, or -1.
 
-    `start` is a matching to begin from: a vertex that has a partner there will have one. Edges go both ways.
+    A vertex with a partner in the matching `start` will have one. Edges go both ways.
     """
     search = _Search(neighbours, list(start))
     for vertex in range(len(neighbours)):
@@ -159,7 +159,7 @@ class _Search:
         self._size = len(neighbours)
 
     def augment(self, root: int) -> bool:
-        """Find an augmenting path from `root` and exchange the pairs along it; whether there is one."""
+        """Find an augmenting path from `root` and exchange the pairs along it. Return False if there is none."""
         self._parent, self._base = [_NOBODY] * self._size, list(range(self._size))
         self._even = [False] * self._size
         self._even[root], self._queue = True, deque([root])
@@ -188,7 +188,7 @@ class _Search:
             end = after
 
     def _shrink(self, one: int, other: int) -> None:
-        """The circle that the edge between these two closes becomes one vertex, and all of it is even."""
+        """Shrink the circle that the edge between these two closes into one even vertex."""
         base = self._common_base(one, other)
         inside = [False] * self._size
         self._mark(one, base, other, inside)

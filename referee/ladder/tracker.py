@@ -31,8 +31,10 @@ _MESSAGES = 1000  # of a run; later ones are dropped
 
 
 class ProgressTracker:
-    """What the operator should know. `enough`: why nothing more is to begin, "" while it may; `late`: the time that
-    was set is over, so what is being played is dropped."""
+    """The keeper of a run's Progress.
+
+    `enough` says why no more pairs begin, "" while they may; `late`: the time is over, so that matches are dropped.
+    """
 
     def __init__(self, progress: Progress, store: Store, limits: StopConditions) -> None:
         self.enough = ""
@@ -52,7 +54,7 @@ class ProgressTracker:
         self._ratings: dict[int, Ratings] = {}  # the last ones of every pool, for the next to begin from
 
     def begin(self, contests: Mapping[int, PoolSchedule]) -> None:
-        """The contests were made (again)."""
+        """Note the schedules of the pools, which were made, or made again."""
         self._labels = {seat.id: seat.label for row in contests for seat in self._store.seats(row)}
         self._pools = {row: contest.pool.name for row, contest in contests.items()}
         for contest in contests.values():
@@ -63,13 +65,13 @@ class ProgressTracker:
         self._rated = 0.0
 
     def say(self, text: str) -> None:
-        """A message, unless it is empty or already among those that were not shown yet."""
+        """Add a message, unless it is empty or was said before."""
         messages = self._progress.messages
         if text and len(messages) < _MESSAGES and text not in messages:
             messages.append(text)
 
     def label(self, version: int) -> str:
-        """The label of a version, "" for an unknown one."""
+        """Return the label of a version, "" for an unknown one."""
         return self._labels.get(version, "")
 
     def played(self, chunk: BatchResult) -> None:
@@ -81,7 +83,7 @@ class ProgressTracker:
                 self._progress.faults[facts.culprit, facts.termination] += 1
 
     def watch_interference(self, games: Sequence[FinishedGame]) -> None:
-        """Say which bots take time from their opponents, and note it among the events of the ladder."""
+        """Report bots that take time from their opponents, also as events of the ladder."""
         for game in games:
             bots = self.label(game.pair.first), self.label(game.pair.second)
             self._suspended -= {(bot, game.pair.pool) for bot in bots}
@@ -94,10 +96,10 @@ class ProgressTracker:
                     self._store.note("fault", line)
 
     def refused(self, chunk: BatchResult, pool_of: Callable[[str], int | None], suspends: bool) -> None:
-        """Say what was not played; not `suspends`: only what was aborted.
+        """Report what was not played; without `suspends`, only what was aborted.
 
-        `pool_of`: the row of the pool of a series. A bot is suspended in that pool alone, which is named if there are
-        several.
+        `pool_of` returns the row of the pool of a series. A bot is suspended in that pool alone, which is named if
+        there are several.
         """
         for refused in chunk.refused:
             aborted = refused.who == REFEREE
@@ -114,7 +116,7 @@ class ProgressTracker:
             self.say(f"{refused.who} is suspended{place}: {refused.reason}")
 
     def counted(self, result: PairResult) -> None:
-        """A pair is durable."""
+        """Count a pair that is durable."""
         games = sum(meeting.games for meeting in result.meetings)
         self._progress.games += games
         self._progress.stored += games
@@ -126,7 +128,7 @@ class ProgressTracker:
         matches: Callable[[], Mapping[int, float] | None],
         seen: Callable[[Progress], None],
     ) -> None:
-        """Show how it goes, if it is time. `matches`: the marks of those that are being played, if that is known."""
+        """Show the progress, if it is time. `matches` returns the marks of those that are being played, if known."""
         now = time.monotonic()
         if now - self._shown < _SHOWN:
             return
@@ -150,7 +152,7 @@ class ProgressTracker:
         seen(progress)
 
     def end(self, contests: Mapping[int, PoolSchedule], seen: Callable[[Progress], None]) -> None:
-        """The last word: everything that is in the store."""
+        """Show the end of the run: everything that is stored."""
         progress = self._progress
         progress.playing = []
         self._pace(time.monotonic())
@@ -175,7 +177,7 @@ class ProgressTracker:
             progress.left = max(0.0, seconds)
 
     def _tuned(self, contests: Mapping[int, PoolSchedule]) -> None:
-        """How a tune stands, and how long its iterations will take; how many games a test takes is not known."""
+        """Update a tune, and how long its iterations will take. The length of a test is not known."""
         for contest in contests.values():
             if tune := contest.schedule.tune:
                 state = self._progress.tune = state_of(tune)
@@ -184,7 +186,7 @@ class ProgressTracker:
                     self._progress.left = missing / self._progress.rate
 
     def _rate(self, contests: Mapping[int, PoolSchedule]) -> None:
-        """Standings from all that is stored, kept for those who ask the store."""
+        """Compute standings from all that is stored, and store them for readers."""
         for row, contest in contests.items():
             try:
                 seats = self._store.seats(row)
@@ -208,7 +210,7 @@ class ProgressTracker:
             self._labels.update((seat.id, seat.label) for seat in seats)
 
     def _judged(self, pool: str, verdict: Verdict) -> None:
-        """How a test stands; what decided it in this run is an event of the ladder."""
+        """Update the verdict of a test. A decision in this run is an event of the ladder."""
         line = self._progress.verdicts[pool] = in_words(verdict)
         if verdict.state == "continue":
             self._undecided.add(pool)
@@ -218,12 +220,12 @@ class ProgressTracker:
                 self._undecided.remove(pool)
 
     def _recount(self, pools: Iterable[int]) -> None:
-        """Take the games of these pools from the store: those of pools that left the file do not count for --games."""
+        """Count the games of these pools in the store; those of pools that left the file do not count for --games."""
         with contextlib.suppress(StoreError):
             self._progress.stored = sum(self._store.counted(row) for row in pools)
 
     def _judge_limits(self) -> None:
-        """Whether it is time to begin nothing more."""
+        """Note if a limit is reached, so that no more pairs begin."""
         limits = self._limits
         seconds = limits.seconds_left(time.time(), time.monotonic())
         if seconds is not None and seconds <= 0:

@@ -1,7 +1,7 @@
 """A tune in a ladder: the parameters of a bot, the versions that play for it, and its state from the results of pairs.
 
 A tuned bot is entered four times: `plus` and `minus`, whose values change from pair to pair, and `tuned` and `start`,
-which the test at the end is between.
+which play the final test.
 """
 
 import hashlib
@@ -31,18 +31,18 @@ _Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 class ParamTable(Table, frozen=True):
     """`[param.NAME]`."""
 
-    start: Annotated[_Number, key("Its value at the beginning.")]
-    min: Annotated[_Number, key("Its least value.")]
-    max: Annotated[_Number, key("Its largest value.")]
+    start: Annotated[_Number, key("Initial value.")]
+    min: Annotated[_Number, key("Smallest value.")]
+    max: Annotated[_Number, key("Largest value.")]
     step: Annotated[
         Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)],
-        key("How far it is moved to both sides in the last iteration: enough to be noticed in play."),
+        key("Distance to both sides in the last iterations: large enough to be noticed in play."),
     ]
-    integer: Annotated[bool, key("Whether it is a whole number. Values between are rounded at random.")] = False
+    integer: Annotated[bool, key("Play whole numbers. Values between them are rounded at random.")] = False
 
 
 def read_parameters(file: str, tables: Mapping[str, dict[str, Any]]) -> tuple[Parameter, ...]:
-    """Those of a file. Raises ConfigError."""
+    """Return the parameters of a file. Raise ConfigError for invalid ones."""
     if not tables:
         raise ConfigError(file, "param", "there is none: add a table [param.NAME], and write {NAME} into the command")
     return tuple(_parameter(file, name, values) for name, values in tables.items())
@@ -72,7 +72,7 @@ def _parameter(file: str, name: str, values: dict[str, Any]) -> Parameter:
 def make_plan(
     file: str, parameters: tuple[Parameter, ...], iterations: int, chains: int, batch: int, rate: float | None
 ) -> TunePlan:
-    """The plan with what follows from the rest; `batch` 0 and `rate` None. Raises ConfigError."""
+    """Return the plan; `batch` 0 and `rate` None stand for defaults. Raise ConfigError if the chains are not equal."""
     if iterations % chains:
         fitting = chains * (iterations // chains + 1)
         raise ConfigError(file, "format.iterations", f"is no multiple of the {chains} chains: write {fitting}")
@@ -86,7 +86,7 @@ def make_plan(
 
 
 def check_fields(file: str, bot: Entrant, parameters: Sequence[Parameter]) -> None:
-    """Every parameter must be in the command, options or environment, and no other. Raises ConfigError."""
+    """Raise ConfigError unless the bot uses these parameters, and no others, in command, options or environment."""
     names, spec = [one.name for one in parameters], bot.start
     used = list(dict.fromkeys(FIELD.findall("\n".join([spec.command, *spec.argv, *dict(spec.environment).values()]))))
     at = dotted("bot", bot.name)
@@ -103,7 +103,7 @@ def check_fields(file: str, bot: Entrant, parameters: Sequence[Parameter]) -> No
 
 
 def filled(template: BotSpec, plan: TunePlan, values: Values) -> BotSpec:
-    """The template with these values."""
+    """Return the template with these values."""
     words = plan.words(values)
 
     def fill(text: str) -> str:
@@ -118,7 +118,7 @@ def filled(template: BotSpec, plan: TunePlan, values: Values) -> BotSpec:
 
 
 def entrants(bot: Entrant, plan: TunePlan, seed: int) -> tuple[Entrant, ...]:
-    """The four versions. Another program, plan or seed makes others, whose tune begins from nothing."""
+    """Return the four versions. Another program, plan or seed makes others, whose tune begins anew."""
     found = []
     for role in ROLES:
         said = f"{role} {bot.version} {plan.digest} {seed}"
@@ -129,13 +129,13 @@ def entrants(bot: Entrant, plan: TunePlan, seed: int) -> tuple[Entrant, ...]:
 
 
 class TunedBots:
-    """Makes what plays from the template, whose version is that of the program as the file was read."""
+    """A maker of bots from a template, whose version is that of the program when the file was read."""
 
     def __init__(self, template: BotSpec, plan: TunePlan) -> None:
         self._template, self._plan = template, plan
 
     def spec(self, role: str, values: Values) -> BotSpec:
-        """How that version comes to the table. Its version is one that is refused if the program has changed since."""
+        """Return how this version is started. If the program has changed, workers will refuse the version."""
         made = replace(filled(self._template, self._plan, values), name=role)
         try:
             look = Snapshot()
@@ -177,10 +177,10 @@ class PoolTune(Tuning):
 
 @dataclass(frozen=True, slots=True)
 class TuneState:
-    """How a tune stands: `known` of its iterations are played, of which `silent` say nothing.
+    """A snapshot of a tune: `known` of its iterations are played, of which `silent` have no result.
 
-    `estimates`: of each parameter of the plan. `history`: iterations, and the values after them. `settled`: whether the
-    chains agree.
+    There is an estimate for each parameter of the plan. `history` has numbers of iterations, and the values after them.
+    `settled`: the chains agree.
     """
 
     plan: TunePlan
@@ -192,12 +192,12 @@ class TuneState:
 
     @property
     def moving(self) -> bool:
-        """Whether the values still change, so that they have no error yet, and are not the tuned ones."""
+        """Whether the values still change, so that they have no error yet."""
         return not self.settled and self.known < self.plan.iterations
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """A row a parameter, as text: name, start, value, half of the 95 % interval ("" while it moves), bounds."""
+        """For each parameter, as text: name, start, value, half of the 95 % interval ("" while it moves), bounds."""
         return [
             (
                 one.name,
@@ -225,14 +225,14 @@ TUNE_HEADS = ("parameter", "start", "value", "±", "bounds")
 
 
 def state_of(tune: Tuning) -> TuneState:
-    """How it stands now."""
+    """Return a snapshot of a tune."""
     found = tune.estimates()
     now = (tune.known, tuple(one.value for one in found))
     return TuneState(tune.plan, tune.known, tune.silent, found, (*tune.history, now), tune.settled)
 
 
 def _rounded(value: float, one: Parameter) -> str:
-    """To a hundredth of the step: more digits say nothing."""
+    """Round a value to a hundredth of the step: more digits mean nothing."""
     digits = max(0, 2 - math.floor(math.log10(one.step)))
     return f"{value:.{min(digits, 20)}f}"
 
@@ -246,7 +246,7 @@ _LOST_ON_TIME = Termination.TIME  # a bot that thinks too long is worse, not bro
 
 
 class FaultWindow:
-    """The last games of this run. `too_many`: why the run ends, "" while at most half of them are faulty."""
+    """The last games of this run. `too_many` says why the run ends; it is "" while at most half of them are faulty."""
 
     def __init__(self) -> None:
         self.too_many = ""
@@ -254,14 +254,14 @@ class FaultWindow:
         self._told = 0
 
     def add_game(self, played: GameResult, values: str) -> str:
-        """What to say of it, "" for nothing. `values`: those of the bot at fault."""
+        """Return a message about a game, "" for none. `values` are those of the bot at fault."""
         if played.termination in BY_PLAY or played.termination == _LOST_ON_TIME:
             self._last.append(False)
             return ""
         return self._add([True], f"{played.culprit} {played.termination} with {values}: {played.detail}")
 
     def add_unplayable(self, reason: str, values: str) -> str:
-        """The same of a pair that could not be played."""
+        """Return a message about a pair that could not be played, "" for none."""
         return self._add([True] * GAMES, f"{reason}, with {values}")
 
     def _add(self, faulty: Sequence[bool], why: str) -> str:
