@@ -14,6 +14,7 @@ A scene is a dict, ready for JSON; lengths are in distances between neighbours, 
     control [{"at": "E5", "colour": "black"}, ...]  cells that a side controls, empty or not
     tokens  [{"kind": "button", "owner": "black"|"white"|"none", "text": "Black has the button"}, ...]
             whatever lies beside the board: button, cones, komi, tiles left; some have a "value"
+    marks   [{"at": "D4", "kind": "win"}, ...]      what the engine points out: "win" decided the game, "dead" is dead
     last    ["D4"]                                  the cells that the last ply changed
 
 A `square` board's cells lie on whole x and y, the rows of the others half a distance askew. Empty lists may be left

@@ -67,6 +67,14 @@ class Control(msgspec.Struct, frozen=True):
     colour: Colour
 
 
+class Mark(msgspec.Struct, frozen=True):
+    """A cell that the engine points out: `win` where the game was decided, `dead` for a dead piece; others are
+    ignored."""
+
+    at: Name
+    kind: Word
+
+
 class Token(msgspec.Struct, frozen=True):
     """A fact beside the board, in words."""
 
@@ -86,6 +94,7 @@ class Scene(msgspec.Struct, frozen=True):
     labels: Annotated[list[Label], Meta(max_length=2000)] = []
     joins: Annotated[list[tuple[Name, Name]], Meta(max_length=MAX_CELLS)] = []
     control: Annotated[list[Control], Meta(max_length=MAX_CELLS)] = []
+    marks: Annotated[list[Mark], Meta(max_length=MAX_CELLS)] = []
     tokens: Annotated[list[Token], Meta(max_length=40)] = []
     last: Annotated[list[Name], Meta(max_length=MAX_CELLS)] = []
     game: Text = ""
@@ -153,6 +162,7 @@ def _checked(scene: Scene) -> Scene:
     used = [
         *(("pieces", piece.at) for piece in scene.pieces),
         *(("control", entry.at) for entry in scene.control),
+        *(("marks", mark.at) for mark in scene.marks),
         *(("joins", at) for pair in scene.joins for at in pair),
         *(("last", at) for at in scene.last),
     ]

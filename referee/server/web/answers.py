@@ -101,10 +101,22 @@ class Answers:
     def _common(self, request: Request) -> dict[str, Any]:
         """`root` leads from the page to the first one."""
         root = "../" * max(0, request.url.path.count("/") - 1)
-        here = request.url.path[1:]
-        common = {"site": True, "root": root, "here": here, "ladder": self.site.name}
+        here = request.url.path[1:] or "index.html"
+        common = {"site": True, "root": root, "here": here, "ladder": self.site.name, "places": self._places()}
         made = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
         return {**common, "seats": self._seats, "store": self.site.word, "made": made}
+
+    def _places(self) -> list[tuple[str, str, str, str]]:
+        """The pages that every page leads to: address, name, a short name, icon."""
+        store, seats = bool(self.site.word), self._seats
+        places = (
+            (True, ("index.html", "Home", "Home", "home")),
+            (True, ("live", "Watch", "Watch", "watch")),
+            (seats, ("seats", "Play", "Play", "play")),
+            (store, ("games", "Matches", "Matches", "list")),
+            (store or seats, ("take-part", "Enter a bot", "Enter", "plug")),
+        )
+        return [place for there, place in places if there]
 
 
 async def within(seconds: float, pool: FairPool, call: Callable[[], T]) -> T:

@@ -20,7 +20,7 @@ from ggp.referee.server.web.guard import Guard, QueryWords
 from ggp.referee.server.web.ladder_routes import LadderRoutes
 from ggp.referee.server.web.match_page import MatchRoutes
 from ggp.referee.server.web.page_cache import PageCache
-from ggp.referee.server.web.pages import file_of
+from ggp.referee.server.web.pages import STYLE, file_of
 from ggp.referee.server.web.site import Site
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def _routes(answers: Answers, boards: BoardPool, follower: Follower, seats: "Sea
             *MatchRoutes(answers, boards, follower).routes(),
             *(_seat_routes(answers, seats, boards) if seats else ()),
             Route("/favicon.ico", _no_icon),
+            Route(f"/{STYLE.file}", _style),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: answers.problem, Exception: answers.failure},
@@ -90,6 +91,10 @@ def _seat_routes(answers: Answers, seats: "Seats", boards: BoardPool) -> list[Ro
     )
 
     return SeatRoutes(answers, seats, boards).routes()
+
+
+async def _style(request: Request) -> Response:
+    return Response(STYLE.text, media_type="text/css", headers={"cache-control": "max-age=31536000, immutable"})
 
 
 async def _no_icon(request: Request) -> Response:

@@ -15,7 +15,7 @@ from cachetools import LRUCache
 
 from ggp.protocol.drawing import svg
 from ggp.protocol.drawing.scene import DrawingError, Scene, read_scene, replace_unprintable
-from ggp.protocol.drawing.shapes import FILL, INK, ON, SCALE, element, text
+from ggp.protocol.drawing.svg import SCALE, circle, element, text
 from ggp.protocol.records import MatchStarted, MovePlayed, Record
 from ggp.protocol.rules_text import Rules
 from ggp.protocol.transports.blocking import run_blocking
@@ -191,7 +191,7 @@ class _BoardEngine:
         legal = await engine.legal_moves() if status.phase != OVER else []
         title = f"{replace_unprintable(start.game)} after ply {number}"
         scene = read_scene(drawn) if drawn else None
-        return BoardView(number, status, svg.draw(scene, title) if scene else "", score, tuple(legal), scene)
+        return BoardView(number, status, svg.draw(scene, title, page=True) if scene else "", score, tuple(legal), scene)
 
     async def _go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
         try:
@@ -292,6 +292,5 @@ def _line(cells: Cells, line: Sequence[str], to_play: str) -> Iterator[str]:
                 continue
             seen.add(at)
             x, y = (length / SCALE for length in cells[at])
-            look: dict[str, str | float] = {"fill": FILL[colour], "stroke": INK, "stroke_width": 0.04}
-            yield element("circle", cx=x, cy=y, r=0.34, **look, stroke_dasharray="3 2")
-            yield text(str(number + 1), x, y, 0.36, fill=ON[colour])
+            yield circle(x, y, 0.34, f"mk-line line-{colour[0]}")
+            yield text(str(number + 1), x, y, 0.36, f"on-{colour[0]}")

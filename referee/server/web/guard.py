@@ -39,7 +39,7 @@ TWO_LENGTHS = "a request has either Content-Length or Transfer-Encoding, not bot
 HEADERS = (
     (
         b"content-security-policy",
-        b"default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
         b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (b"x-content-type-options", b"nosniff"),

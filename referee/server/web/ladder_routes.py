@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 from msgspec import to_builtins
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ggp.protocol.drawing import svg
 from ggp.protocol.records import MatchStarted, Party, Record
 from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
@@ -43,7 +44,7 @@ SENT = 256 * 1024  # bytes of a file that are read at once
 PAGE = 100  # matches on a page of the list
 CSV_POOLS = 12  # pools whose files are offered one by one
 EVENTS = 50
-NEWEST = 10  # results on the first page
+NEWEST = 14  # results on the first page
 
 
 class LadderRoutes:
@@ -60,6 +61,8 @@ class LadderRoutes:
             Page("/bots/{file}", self.bot),
             Page("/pair", self.pair, "a b pool before"),
             Page("/test", self.test),
+            Page("/find", self.find, "q"),
+            Page("/emblem/{file}", self.emblem),
             Page("/games", self.games, f"{' '.join(FILTER)} before"),
             Page("/download", self.download, f"{' '.join(FILTER)} form"),
             Page("/events", self.events),
@@ -121,6 +124,50 @@ class LadderRoutes:
                 return self._answers.page(request, "bot.html", pools=pools, name=name, json="?format=json")
 
         return await self._answers.timed(read)
+
+    async def find(self, request: Request) -> Response:
+        """Bots by some letters of their names; the page of the only one."""
+        wanted = _word(request, "q").strip()
+
+        def read() -> list[str]:
+            with self._site.store() as store:
+                return sorted({seat.name for pool in store.pools() for seat in store.seats(pool.id)})
+
+        names = await self._answers.timed(read)
+        found = [name for name in names if wanted.lower() in name.lower()]
+        if as_json(request):
+            return json_answer({"bots": found})
+        if wanted and len(found) == 1:
+            return RedirectResponse(f"bots/{file_of(found[0])}", 303)
+        return await self._answers.timed(
+            partial(
+                self._answers.page,
+                request,
+                "find.html",
+                wanted=wanted,
+                found=found,
+                json=_query(request, format="json"),
+            )
+        )
+
+    async def emblem(self, request: Request) -> Response:
+        """The middle of a pool's board, as it stood after a third of its newest match."""
+
+        def read() -> Record:
+            with self._site.store() as store:
+                pool = _pool_of(store, request)
+                newest = next(store.games(pool.id, limit=1), None)
+                return read_game(store, newest.key) if newest else _unplayed(pool)
+
+        record = await self._answers.timed(read)
+        try:
+            drawn = partial(self._boards.view, record.start, record.plies, len(record.plies) // 3)
+            scene = (await self._answers.drawn(drawn)).scene
+        except BoardError as error:
+            raise HTTPException(404, f"{error}.") from None
+        if scene is None:
+            raise HTTPException(404, "The engine describes no positions of this game.")
+        return Response(svg.emblem(scene), media_type="image/svg+xml", headers={"cache-control": "max-age=3600"})
 
     async def pair(self, request: Request) -> Response:
         """All matches between two bots, the first as `a` sees them."""
@@ -283,8 +330,8 @@ class LadderRoutes:
             rules = await self._answers.drawn(partial(self._boards.rules, pool.game))
             draw = partial(self._boards.view, record.start, record.plies)
             for number, what in () if as_json(request) else sorted(numbers.items()):
-                if svg := (await self._answers.drawn(partial(draw, number))).svg:
-                    pictures.append((what, svg, number))
+                if picture := (await self._answers.drawn(partial(draw, number))).svg:
+                    pictures.append((what, picture, number))
         except BoardError as error:
             problem = self._site.without_folders(f"{error}.")
         if as_json(request):

@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ggp.protocol.drawing.scene import replace_unprintable
+from ggp.protocol.drawing import svg
+from ggp.protocol.drawing.scene import Scene, Token, replace_unprintable
 from ggp.protocol.records import MatchEnded, MatchStarted, MovePlayed, Record, gtp_script
 from ggp.referee.ladder.queries import diagnostics, game_json
 from ggp.referee.match.analysis import analysis_facts, caption, decode, facts, read_analysis
@@ -41,7 +42,8 @@ class MatchRoutes:
             Page(key, self.match, "ply move verify"),
             Page(key + "/ply/{ply:int}", self.ply),
             Page(key + "/why/{ply:int}", self.why, "move"),
-            Page(key + "/picture/{ply:int}", self.picture),
+            Page(key + "/picture/{ply:int}", partial(self.picture, False)),
+            Page(key + "/thumb/{ply:int}", partial(self.picture, True)),
             Page(key + "/stream", self.stream, "after"),
             Page(key + "/record", partial(self.download, "jsonl", lambda record: record.lines().decode())),
             Page(key + "/sgf", partial(self.download, "sgf", _sgf)),
@@ -63,6 +65,7 @@ class MatchRoutes:
             match=match_page(record),
             base=f"../match/{quote(record.start.match, safe='')}",
             place=f"{place_of(self._site.word)}#{record.start.match}",
+            pool=await self._answers.timed(partial(self._site.pool_of, record.start.match)),
             live=found.live is not None,
             idle=found.live.idle() if found.live else 0,
             ply=ply,
@@ -87,12 +90,14 @@ class MatchRoutes:
         said = {"move": replace_unprintable(move), "why": await self._why(record, self._ply_of(record, request), move)}
         return JSONResponse(said, headers=NO_STORE)
 
-    async def picture(self, request: Request) -> Response:
+    async def picture(self, small: bool, request: Request) -> Response:
+        """A position as a file of its own."""
         found = await self._find(request)
         view, problem = await self._draw(found.record, self._ply_of(found.record, request))
-        if view is None or not view.svg:
+        if view is None or view.scene is None:
             raise HTTPException(404, problem)
-        return Response(view.svg, media_type="image/svg+xml", headers=_cached(found.record))
+        drawn = svg.draw(view.scene, f"{view.scene.game} after ply {view.ply}", thumbnail=small)
+        return Response(drawn, media_type="image/svg+xml", headers=_cached(found.record))
 
     async def stream(self, request: Request) -> Response:
         """Server-sent events of a match; `Last-Event-ID` is the number of the last event that the browser has."""
@@ -272,7 +277,24 @@ def position(record: Record, ply: int, view: BoardView | None, problem: str = ""
         "to_play": status.seat,
         "left": [_left(record, seat, ply) for seat in (1, 2)],
         "problem": problem,
+        **beside(view.scene if view else None),
     }
+
+
+def beside(scene: Scene | None) -> dict[str, Any]:
+    """What a picture does not show: what each colour holds, what else lies there, and the signs on the board."""
+    tokens = scene.tokens if scene else []
+    return {
+        "held": {colour: _said(tokens, colour) for colour in ("black", "white")},
+        "tokens": _said(tokens, "none"),
+        "legend": svg.legend(scene) if scene else [],
+    }
+
+
+def _said(tokens: Sequence[Token], owner: str) -> str:
+    """The tokens of an owner in one line; "Black has captured 3" is said beside Black as "captured 3"."""
+    texts = (replace_unprintable(token.text)[:CUT] for token in tokens if token.owner == owner)
+    return ", ".join(text.removeprefix(f"{owner.capitalize()} has ") for text in texts)
 
 
 def _left(record: Record, seat: int, number: int) -> str:

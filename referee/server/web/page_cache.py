@@ -28,7 +28,7 @@ _OLDEST = 10.0  # seconds for which a page of an unchanged store is sent; live m
 _STALE = 3600.0  # seconds after which a page is sent no more, even if there is no other
 _AGAIN = 3  # seconds after which a browser that got an old page asks again
 _BYTES = 32 << 20  # of all pages that are kept
-_POSITION = re.compile(r"/match/[^/]+/(?:ply|picture)/")
+_POSITION = re.compile(r"/match/[^/]+/(?:ply|picture|thumb)/|/emblem/")
 _KEPT = ("/pools/", "/bots/", "/games", "/pair", "/test", "/events", "/index.html")
 _FORM = "/games"  # a page where a visitor may be typing does not load itself again
 

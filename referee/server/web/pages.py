@@ -3,21 +3,25 @@
 import hashlib
 import re
 import shlex
+from base64 import b64encode
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, Undefined
 from markupsafe import Markup
 
+from ggp.protocol.drawing import board_style
 from ggp.protocol.drawing.scene import replace_unprintable, replace_unprintable_lines
+from ggp.protocol.drawing.svg import GRADIENTS
 from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.queries import recent_games, state_of, when
 from ggp.referee.ladder.source import exact
 from ggp.referee.ladder.standings import TIES, BotScore, misfits_badly, title_of
-from ggp.referee.ratings.scale import MEANS, after_stop, effect_lines, half, in_elo
+from ggp.referee.ratings.scale import MEANS, Z95, after_stop, effect_lines, half, in_elo
 from ggp.referee.ratings.sprt import effect
-from ggp.referee.server.web.plots import llr_plot, mark, rate_plot, rating_plot, strips
+from ggp.referee.server.web.plots import interval, interval_axis, llr_plot, mark, rate_plot, rating_plot
 
 CUT = 200  # characters of a move, of a line of a score or of an analysis
 MOST_RULES = 200_000  # characters of rules that a page shows
@@ -35,14 +39,21 @@ VERDICTS = {
     "continue": "undecided so far",
     "inconclusive": "inconclusive: all pairs of the test are played",
 }
-SITE = (("games", "Matches"), ("live", "Live"), ("events", "Events"), ("take-part", "Take part"))
+_ENDED = {
+    "resignation": "by resignation",
+    "time": "on time",
+    "stalled": "on time: its opponent stopped answering",
+    "illegal_move": "by an illegal move of its opponent",
+    "ply_limit": "at the limit of moves",
+    "adjudicated": "by adjudication",
+}
 LIMITS = {
     "STANDINGS": 100,  # bots of a pool on one page of a site
     "PLOTTED": 50,  # bots in the plot
     "CROSSED": 20,  # bots in the crosstable
     "FAULTY": 100,  # rows of faults
     "LEADERS": 5,  # of a pool on the first page of a site
-    "MINIATURES": 6,  # boards there
+    "NAMED": 60,  # bots there
     "BRIEF": 10,  # bots of a pool where the page is of several
     "LOOKED_AT": 500,  # newest games of a bot, for its colours and its time
     "LISTED": 2000,  # bots in the list of all
@@ -78,6 +89,16 @@ def elo(value: float | None) -> str:
     return "" if value is None else f"{value:z.1f}"
 
 
+def rounded(value: float) -> str:
+    """A rating among others: whole Elo, with a true minus sign."""
+    return f"{value:z.0f}".replace("-", "−")
+
+
+def whole_half(se: float) -> str:
+    """Half of a 95 % interval beside a rating in whole Elo."""
+    return f"{Z95 * se:.0f}"
+
+
 def elo_and_error(value: float, se: float) -> str:
     """`12.3 ± 4.5 Elo`, of an anchor `1800.0 Elo`."""
     return f"{elo(value)}{f' ± {half(se)}' if se else ''} Elo"
@@ -98,11 +119,76 @@ def most(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def shade(score: BotScore) -> str:
-    """The style of a cell of the crosstable."""
-    lead = score.share - 0.5
-    colour = f"background:rgb(var(--{'high' if lead > 0 else 'low'})/{min(0.55, abs(lead) * 1.1):.2f})"
-    return colour if abs(lead) > 0.02 else ""
+def heat(score: BotScore) -> int:
+    """The shade of a cell of the crosstable: from 0, lost everything, to 10, won everything."""
+    return round(10 * score.share)
+
+
+def face(name: str, size: str = "") -> Markup:
+    """A pattern that belongs to a name: five columns of cells, mirrored, in one of eight colours."""
+    bits = int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], "big")
+    cells = "".join(
+        f"M{4 + 6 * x} {4 + 6 * y}h6v6h-6z"
+        for y in range(5)
+        for x in range(5)
+        if bits >> (3 + 5 * min(x, 4 - x) + y) & 1
+    )
+    return Markup(
+        f'<svg class="face f{bits & 7} {size}" viewBox="0 0 38 38" aria-hidden="true"><rect width="38" height="38"/>'
+        f'<path d="{cells}"/></svg>'
+    )
+
+
+def game_name(game: str) -> str:
+    """The name of a game as a heading."""
+    return game[:1].upper() + game[1:]
+
+
+def game_options(options: Mapping[str, object]) -> str:
+    """The options of a game: `size 7, swap`."""
+    return ", ".join(f"{name} {value}" for name, value in options.items())
+
+
+def control_in_words(control: str) -> str:
+    """A time control: `5 s + 0.05 s a move`; one of another form as it is written."""
+    if control == "none":
+        return "no clock"
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", control)
+    if not found:
+        return control
+    base, increment = float(found[1]), found[2]
+    whole = f"{base / 60:g} min" if base >= 60 and base % 30 == 0 else f"{base:g} s"
+    return f"{whole} + {increment} s a move" if increment and float(increment) else f"{whole} a game"
+
+
+def result_in_words(result: str, termination: str) -> str:
+    """How a match came out: `White wins by 12.5 points`, `Draw`, `No result: the engine failed`."""
+    kind = termination.replace("_", " ")
+    if not result:
+        return f"No result: {kind}"
+    winner = {"B": "Black", "W": "White"}.get(result[0])
+    if winner is None:
+        return "Draw" if termination == "rules" else f"Draw, {_ENDED.get(termination, kind)}"
+    if termination != "rules":
+        return f"{winner} wins {_ENDED.get(termination, f'by a fault of its opponent ({kind})')}"
+    margin = result.partition("+")[2]
+    if margin.replace(".", "", 1).isdigit() and float(margin):
+        return f"{winner} wins by {margin} {'point' if float(margin) == 1 else 'points'}"
+    return f"{winner} wins"
+
+
+def ago(at: str) -> Markup:
+    """A time as it is stored, UTC, as `<time>`: `3 min ago`, its full date in the title."""
+    seconds = max(0, int((datetime.now(UTC) - datetime.fromisoformat(at).replace(tzinfo=UTC)).total_seconds()))
+    for size, unit in ((86400, "day"), (3600, "h"), (60, "min"), (1, "s")):
+        if seconds >= size:
+            count = seconds // size
+            said = f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
+            break
+    else:
+        said = "now"
+    stamp = replace_unprintable(when(at))
+    return Markup('<time datetime="{}Z" title="{} UTC">{}</time>').format(stamp.replace(" ", "T"), stamp, said)
 
 
 def seconds(ms: float) -> str:
@@ -154,6 +240,24 @@ def rules_as_html(rules: Rules) -> Markup:
     return Markup(replace_unprintable_lines(reader.renderer.render(tokens, reader.options, {})))
 
 
+class Style(NamedTuple):
+    """The style sheet of all pages: its text, its file on a site, its hash for a page that carries it."""
+
+    text: str
+    file: str
+    hash: str
+
+
+def _style() -> Style:
+    text = (Path(__file__).parent / "templates/style.css").read_text("utf-8")
+    light, dark = board_style.variables(board_style.LIGHT), board_style.variables(board_style.DARK)
+    boards = f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n{board_style.RULES}"
+    text = text.replace("/* boards */\n", boards)
+    digest = hashlib.sha256(text.encode()).digest()
+    return Style(text, f"style.{digest.hex()[:12]}.css", f"sha256-{b64encode(digest).decode()}")
+
+
+STYLE = _style()
 _environment = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
@@ -162,21 +266,33 @@ _environment = Environment(
     lstrip_blocks=True,
 )
 _environment.filters |= {
+    "ago": ago,
+    "control": control_in_words,
     "elo": elo,
+    "game_name": game_name,
+    "game_options": game_options,
     "file_of": file_of,
     "half": half,
     "many": many,
     "mark": mark,
     "most": most,
+    "rounded": rounded,
     "seconds": seconds,
     "share": share,
     "units": units,
+    "whole_half": whole_half,
     "zip": zip,
 }
 _environment.globals |= {
     **LIMITS,
-    "site_links": SITE,
-    "strip": lambda places: [render_plot("strip", **one) for one in strips(places)],
+    "style": STYLE,
+    "gradients": Markup(GRADIENTS),
+    "face": face,
+    "heat": heat,
+    "result_in_words": result_in_words,
+    "interval": lambda place, axis: render_plot("interval", **interval(place, axis)),
+    "interval_axis": interval_axis,
+    "interval_head": lambda axis: render_plot("interval_head", marks=axis.marks),
     "after_stop": after_stop,
     "effects": lambda penta: [line.split(maxsplit=1) for line in effect_lines(effect(penta), 1, 8)],
     "elo_and_error": elo_and_error,
@@ -193,7 +309,6 @@ _environment.globals |= {
     ),
     "recent_games": recent_games,
     "rating_plot": lambda places: render_plot("ratings", **rating_plot(places)),
-    "shade": shade,
     "state_of": state_of,
     "TIES": TIES,
     "title_of": title_of,

@@ -14,7 +14,6 @@ WIDTH = 720  # units; the page scales it
 _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
 _HEIGHT, _FOOT, _SIDE = 260, 34, 60  # of the plot of a test
 _RATES_HEIGHT, _RATES_SIDE = 170, 48  # of the plot of chances
-_STRIP = 200  # width of the plot of one of a few bots
 _PANEL, _TUNE_SIDE, _TUNE_RIGHT, _TUNE_POINTS = 170, 60, 40, 400  # of the plot of a tune
 _MOST_NAME = 23  # letters
 
@@ -56,18 +55,31 @@ def rating_plot(places: Sequence[RankedPlace]) -> dict[str, Any]:
     }
 
 
-def strips(places: Sequence[RankedPlace]) -> list[dict[str, Any]]:
-    """For plots.html: the ratings of a few bots, a plot each, without names, for the rows of their table."""
-    bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
-    low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
+@dataclass(frozen=True, slots=True)
+class IntervalAxis:
+    """The common axis of the intervals of a table: its ends in Elo, and its marks (Elo, percent of the width)."""
 
-    def x(elo: float) -> float:
-        return (elo - low) * _STRIP / (high - low)
+    low: float
+    high: float
+    marks: list[tuple[float, float]]
 
-    common = {"width": _STRIP, "height": 12}
-    return [
-        {**common, "low": x(bar.elo - bar.half), "middle": x(bar.elo), "high": x(bar.elo + bar.half)} for bar in bars
-    ]
+    def at(self, elo: float) -> float:
+        """Return where a rating lies, in percent of the width."""
+        return 100 * (elo - self.low) / (self.high - self.low)
+
+
+def interval_axis(places: Sequence[RankedPlace]) -> IntervalAxis:
+    """Return an axis on which the 95 % intervals of all these bots lie."""
+    halves = [(place.row.elo, Z95 * place.row.se) for place in places]
+    low, high = _range([elo - half for elo, half in halves], [elo + half for elo, half in halves])
+    axis = IntervalAxis(low, high, [])
+    return IntervalAxis(low, high, [(value, axis.at(value)) for value in ticks(low, high, 5)])
+
+
+def interval(place: RankedPlace, axis: IntervalAxis) -> dict[str, Any]:
+    """For plots.html: the interval of one bot."""
+    elo, half = place.row.elo, Z95 * place.row.se
+    return {"low": axis.at(elo - half), "middle": axis.at(elo), "high": axis.at(elo + half), "marks": axis.marks}
 
 
 def llr_plot(curve: Curve) -> dict[str, Any]:

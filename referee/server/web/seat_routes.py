@@ -23,11 +23,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ggp.protocol.drawing.scene import Scene, replace_unprintable
-from ggp.protocol.drawing.shapes import SCALE
+from ggp.protocol.drawing.svg import SCALE
 from ggp.referee.server.web.answers import NO_STORE, Answers, as_json, json_answer, within
 from ggp.referee.server.web.boards import BoardError, BoardPool, BoardView, cell_finder
 from ggp.referee.server.web.fair_pool import FairPool, PoolBusy
 from ggp.referee.server.web.guard import MAX_BODY, Page, sender
+from ggp.referee.server.web.match_page import beside
 from ggp.referee.server.web.seats import NotNow, Place, Seats
 
 COOKIE, CSRF = "ggp-visitor", "x-csrf-token"
@@ -240,6 +241,7 @@ def seat_position(view: BoardView, chosen: Sequence[str]) -> dict[str, Any]:
         "pieces": _pieces(scene) if scene else {},
         "moves": moves,
         "whole": whole,
+        **beside(scene),
     }
 
 

@@ -19,7 +19,7 @@ from ggp.protocol.records import Record
 from ggp.referee.ladder.jobs import pool_in
 from ggp.referee.ladder.queries import format_of, read_one
 from ggp.referee.ladder.source import Trouble, store_url
-from ggp.referee.ladder.store.model import StoreError
+from ggp.referee.ladder.store.model import PoolRow, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.toml_file import ConfigError, decode, dotted, read_toml
 from ggp.referee.match.resume import interrupted
@@ -141,7 +141,7 @@ class Site:
         ConfigError."""
         self.word, self.name = word, name
         self._watch, self._delay = watch, delay
-        self._rated: dict[str, bool] = {}  # by what keys of matches name a pool by
+        self._pools: dict[str, PoolRow] = {}  # by what keys of matches name a pool by
         self.lobby = lobby_terms(word)
         self._url = store_url(word) if word else ""
         if word:
@@ -226,11 +226,20 @@ class Site:
 
     def _is_rated(self, key: str) -> bool:
         """Whether a match counts for a pool of the store; one of no pool there is taken for rated."""
+        pool = self._pool(key)
+        return pool.rated if pool else True
+
+    def pool_of(self, key: str) -> str:
+        """The name of the pool that a match is of, "" if it is of none."""
+        pool = self._pool(key)
+        return pool.name if pool else ""
+
+    def _pool(self, key: str) -> PoolRow | None:
         name = pool_in(key)
-        if self.word and name not in self._rated:
+        if self.word and name not in self._pools:
             with contextlib.suppress(StoreError), self.store() as store:
-                self._rated = {pool.key[: len(name)]: pool.rated for pool in store.pools(unrated=True)}
-        return self._rated.get(name, True)
+                self._pools = {pool.key[: len(name)]: pool for pool in store.pools(unrated=True)}
+        return self._pools.get(name)
 
     def without_folders(self, text: str) -> str:
         """A text for strangers: the names of files without the folders of this machine where the ladder is."""

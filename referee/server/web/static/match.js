@@ -58,7 +58,7 @@ function make(name, text, attributes = {}) {
 
 function row(head, ...cells) {
   const made = document.createElement("tr");
-  made.append(make("th", head, { scope: "row", class: "w" }), ...cells);
+  made.append(make("th", head, { scope: "row" }), ...cells);
   return made;
 }
 
@@ -68,13 +68,20 @@ function paint(view) {
   part("caption").textContent = view.caption;
   part("problem").textContent = view.problem;
   part("legal").textContent = view.legal.join(" ");
-  part("score").replaceChildren(...view.score.map(([name, ...two]) => row(name, ...two.map((one) => make("td", one)))));
-  part("analysis").replaceChildren(...view.analysis.map(([name, one]) => row(name, make("td", one, { class: "w words" }))));
+  part("score").replaceChildren(...view.score.map(([name, ...two]) => row(name, ...two.map((one) => make("td", one, { class: "r" })))));
+  part("analysis").replaceChildren(...view.analysis.map(([name, one]) => row(name, make("td", one, { class: "words" }))));
   view.left.forEach((left, index) => (clocks[index].textContent = left));
   view.colours.forEach((colour, index) => {
-    part(`stone${index + 1}`).className = `stone ${colour}`;
+    part(`stone${index + 1}`).className = `stone ${colour[0]}`;
     part(`stone${index + 1}`).setAttribute("aria-label", colour);
+    part(`beside${index + 1}`).textContent = view.held[colour];
   });
+  part("tokens").textContent = view.tokens;
+  part("legend").replaceChildren(...view.legend.map(([sign, meaning]) => {
+    const item = document.createElement("li");
+    item.append(make("b", meaning), " ", make("small", sign));
+    return item;
+  }));
   slider.value = view.ply;
   slider.setAttribute("aria-valuetext", view.caption);
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
@@ -88,6 +95,8 @@ function paint(view) {
   part("back").href = link(Math.max(0, view.ply - 1));
   part("forward").href = link(Math.min(last, view.ply + 1));
   part("place").textContent = quoted(`${place}@${view.ply}`);
+  if (part("link-here")) part("link-here").href = link(view.ply);
+  if (part("picture-here")) part("picture-here").href = `${base}/picture/${view.ply}`;
   const ask = part("ask");
   if (ask) ask.elements.ply.value = view.ply;
   if (part("why")) part("why").textContent = "";
@@ -108,13 +117,13 @@ function mark(ply) {
 function stop() {
   clearTimeout(timer);
   timer = 0;
-  part("play").textContent = "Play";
+  part("play").setAttribute("aria-label", "play");
 }
 
 function play() {
   if (timer) return stop();
   if (wanted >= last) show(0);
-  part("play").textContent = "Pause";
+  part("play").setAttribute("aria-label", "pause");
   const next = () => {
     if (wanted >= last) return stop();
     show(wanted + 1);
@@ -138,7 +147,7 @@ for (const [id, act] of Object.entries(steps))
     act();
   });
 part("play").addEventListener("click", play);
-part("play").hidden = false;
+part("play").disabled = false;
 slider.disabled = false;
 slider.addEventListener("input", () => (stop(), show(Number(slider.value))));
 list.addEventListener("click", (event) => {
@@ -186,16 +195,17 @@ if (!kept) {
     part("ask").elements.move.value = at;
     why(at);
   });
-  for (const form of document.querySelectorAll(".taken a[download]")) {
-    const copy = make("button", `copy ${form.textContent}`, { type: "button" });
+  for (const form of document.querySelectorAll(".taken a[data-name]")) {
+    const text = `Copy ${form.dataset.name}`;
+    const copy = make("button", text, { type: "button" });
     copy.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(await (await fetch(form.href)).text());
-        copy.textContent = "copied";
+        copy.textContent = "Copied";
       } catch {
-        copy.textContent = "the browser does not allow it";
+        copy.textContent = "The browser does not allow it";
       }
-      setTimeout(() => (copy.textContent = `copy ${form.textContent}`), 2000);
+      setTimeout(() => (copy.textContent = text), 2000);
     });
     part("copies").append(copy, " ");
   }
@@ -239,17 +249,18 @@ function tick() {
     if (clock.left[seat] === null) continue;
     const used = clock.seat === seat ? performance.now() - clock.since : 0;
     clocks[seat - 1].textContent = `${Math.max(0, (clock.left[seat] - used) / 1000).toFixed(1)} s`;
-    clocks[seat - 1].classList.toggle("runs", clock.seat === seat);
+    clocks[seat - 1].classList.toggle("on", clock.seat === seat);
   }
 }
 
 function entry(ply) {
   const item = make("li", "", { id: `ply-${ply.ply}`, class: ply.colour });
-  const anchor = make("a", "", { href: link(ply.ply) });
-  const stone = make("span", "", { class: `stone ${ply.colour}`, role: "img", "aria-label": ply.colour });
-  const left = ply.left === undefined ? "" : ` · ${(ply.left / 1000).toFixed(2)} s left`;
-  anchor.append(make("span", ply.ply, { class: "n" }), " ", stone, " ", make("b", ply.move));
-  item.append(anchor, " ", make("small", `${(ply.ms / 1000).toFixed(2)} s${left}`));
+  const anchor = make("a", "", { href: link(ply.ply), title: ply.move });
+  const stone = make("span", "", { class: `stone ${ply.colour[0]}`, role: "img", "aria-label": ply.colour });
+  anchor.append(make("span", ply.ply, { class: "n" }), stone, make("b", ply.move));
+  anchor.append(make("small", ply.ms < 100 ? "" : `${(ply.ms / 1000).toFixed(2)} s`));
+  item.append(anchor);
+  part("moves").textContent = ply.ply;
   return item;
 }
 

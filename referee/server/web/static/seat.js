@@ -94,6 +94,7 @@ function show() {
   };
   part("title").textContent = `You and ${state.opponent || "a person"}`;
   part("game").textContent = `${state.pool}: ${state.game}`;
+  document.querySelector(".turn").classList.toggle("wait", !state.turn);
   part("phase").textContent = [said[state.phase], state.phase !== "over" && state.trouble && `The connection to the bot server: ${state.trouble}.`, state.lobby].filter(Boolean).join(" ");
   part("invite").hidden = !state.invite;
   part("link").value = state.invite ? new URL(`../seats?invite=${state.invite}`, location.href).href : "";
@@ -110,7 +111,9 @@ function tick() {
     const running = state.phase === "playing" && state.turn === mine;
     const used = running ? state.age + performance.now() - received : 0;
     part(`clock-${colour}`).textContent = left === undefined ? "" : time(Math.max(0, left - used));
+    part(`clock-${colour}`).classList.toggle("on", running);
     part(`who-${colour}`).textContent = state.colour ? (mine ? "(you)" : `(${state.opponent})`) : "";
+    if (state.colour) part("board")[mine ? "after" : "before"](part(`who-${colour}`).closest(".pbar")); // you are below
   }
 }
 
@@ -129,6 +132,8 @@ async function load() {
   const picture = position.svg && new DOMParser().parseFromString(position.svg, "image/svg+xml").documentElement;
   const focused = part("board").contains(document.activeElement);
   part("board").replaceChildren(...(picture ? [document.importNode(picture, true)] : []));
+  for (const colour of ["black", "white"]) part(`held-${colour}`).textContent = position.held[colour];
+  part("tokens").textContent = position.tokens;
   addSpots(focused);
   announce(before);
 }
@@ -265,6 +270,7 @@ function paint() {
     spot.setAttribute("class", `spot ${sign}`);
     spot.setAttribute("aria-label", [at, piece ?? "empty", sign === "lit" ? "can be chosen" : sign].filter(Boolean).join(", "));
   }
+  part("board").classList.toggle("begun", chosen.length > 0);
   const words = turn ? exact() : [];
   const list = agreeing() ? [] : chosen.length ? (words.length > 1 ? words : []) : words;
   part("words").replaceChildren(...(list.length <= BUTTONS ? list.map((word) => button(word)) : chooser(list)));
@@ -279,7 +285,7 @@ function paint() {
 
 function hint(words, lit) {
   if (agreeing()) return "Tap the dead groups, then confirm.";
-  if (!chosen.length) return spots.size ? "Choose a cell, or a word." : "Choose a word, or type a move.";
+  if (!chosen.length) return spots.size ? "Choose a cell, or a word; L shows all legal cells." : "Choose a word, or type a move.";
   if (words.length === 1) return `${words[0]}: click again or press Enter to play it${lit.size ? ", or choose the next cell" : ""}.`;
   return words.length ? "Choose one of these moves." : "Choose the next cell.";
 }
@@ -329,7 +335,10 @@ part("resign").addEventListener("click", () => {
 });
 part("rematch").addEventListener("click", () => send("rematch"));
 part("link").addEventListener("focus", (event) => event.target.select());
-document.addEventListener("keydown", (event) => event.key === "Escape" && back());
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") back();
+  if (event.key === "l" && !event.target.matches("input")) part("board").classList.toggle("all"); // all legal cells
+});
 
 follow();
 setInterval(() => state && tick(), 100);

@@ -24,6 +24,7 @@ from ggp.referee.server.web.app import make_app, site_routes
 from ggp.referee.server.web.boards import BoardPool
 from ggp.referee.server.web.follow import Follower
 from ggp.referee.server.web.guard import Guard
+from ggp.referee.server.web.pages import STYLE
 from ggp.referee.server.web.seats import Seats
 from ggp.referee.server.web.site import Delay, Site, place_of
 from tests.referee.server.web.test_app import TEST_FILE, page
@@ -98,7 +99,15 @@ def test_every_page_has_its_json_without_tokens(site: Guard, filled: Filled) -> 
     key = next(filled.store.games()).key
     known = {"/pools/{file}": "/pools/fast.html", "/bots/{file}": "/bots/ann.html", "/rules/{file}": "/rules/fast.html"}
     known |= {"/pair": "/pair?a=ann&b=dan", "/match/{key}": f"/match/{key}"}
-    no_pages = {"/download", "/favicon.ico", "/seats/{id}", "/seats/{id}/events", "/seats/{id}/position"}
+    no_pages = {
+        "/download",
+        "/favicon.ico",
+        f"/{STYLE.file}",
+        "/emblem/{file}",
+        "/seats/{id}",
+        "/seats/{id}/events",
+        "/seats/{id}/position",
+    }
     read, boards = Site(str(filled.path), "club"), BoardPool(read_engine("/bin/false"))
     routes = site_routes(read, boards, Follower(read.follow), people()).routes
     paths = {route.path for route in routes if isinstance(route, Route) and "GET" in (route.methods or ())}
@@ -108,7 +117,7 @@ def test_every_page_has_its_json_without_tokens(site: Guard, filled: Filled) -> 
         url = known.get(path, path)
         html = asked(site, url, accept="text/html", host="127.0.0.1")
         said = asked(site, f"{url}{'&' if '?' in url else '?'}format=json", host="127.0.0.1")
-        assert html.headers["content-type"].startswith("text/html") and "this page as JSON" in html.text, url
+        assert html.headers["content-type"].startswith("text/html") and "This page as JSON" in html.text, url
         assert said.headers["content-type"] == "application/json" and said.json, url
         assert "set-cookie" not in said.headers and "csrf" not in said.text, url
     assert {"/", "/seats", "/test", "/games", *known} <= paths
