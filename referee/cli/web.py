@@ -123,7 +123,7 @@ def web(
             pass
     site.lobby = site.lobby or terms
     boards = BoardPool(read_engine(engine), {} if engine or not word else engines_of(word))
-    follower = Follower(site.follow, lambda: site.trouble)
+    follower = Follower(site.follow, lambda: site.trouble, site.playing)
     app, pages = make_app_and_cache(site, boards, follower, frozenset(hosts), seated)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a stream of a live match is a descriptor

@@ -13,9 +13,11 @@ import msgspec
 
 from ggp.protocol.drawing.scene import replace_unprintable_lines
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
+from ggp.referee.records import LiveHead
 from ggp.referee.server.web.site import LiveSource
 
 _INTERVAL = 0.03  # seconds between looks at the matches
+_WALL_INTERVAL = 0.25  # seconds between looks at all matches under way
 _CHECKED = 10  # looks from one check whether a match is still being played to the next
 _SEARCH = 1.0  # seconds between searches for a match that is not: to find one costs more than to read one
 _ALIVE = 15.0  # seconds of silence after which a stream gets a comment, so that proxies keep it open
@@ -75,9 +77,18 @@ class _Feed:
 class Follower:
     """The feeds of all matches that browsers follow."""
 
-    def __init__(self, find: Find, trouble: Callable[[], str] = lambda: "") -> None:
-        """find: blocks while it reads; it is called in threads. trouble: why nothing comes at the moment."""
+    def __init__(
+        self, find: Find, trouble: Callable[[], str] = lambda: "", playing: Callable[[], list[LiveHead]] = list
+    ) -> None:
+        """Follow nothing yet.
+
+        Args:
+            find: Finds a match; it blocks while it reads, and is called in threads.
+            trouble: Why nothing comes at the moment.
+            playing: The matches under way, for pages that show many; called in threads, too.
+        """
         self._find, self._trouble = find, trouble
+        self.wall = LiveWall(playing)
         self._feeds: dict[str, _Feed] = {}
         self._reading: asyncio.Task[None] | None = None
         self._searches: set[asyncio.Task[None]] = set()
@@ -122,7 +133,7 @@ class Follower:
         tasks = [*self._searches, *([self._reading] if self._reading else [])]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, self.wall.close(), return_exceptions=True)
 
     async def _open(self, key: str) -> _Feed:
         found = await asyncio.to_thread(self._find, key)
@@ -183,6 +194,62 @@ class Follower:
         del self._feeds[feed.key]
         feed.ended = True
         feed.wake()
+
+
+class LiveWall:
+    """The matches under way, for pages that show many: one task looks at them, any number of streams is told."""
+
+    def __init__(self, playing: Callable[[], list[LiveHead]]) -> None:
+        """playing: blocks while it reads; it is called in threads."""
+        self._playing = playing
+        self._state, self._more = b"", asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._readers = 0
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """Server-sent events `wall`: {match: plies} of all matches whenever that changes, at most four a second."""
+        self._readers += 1
+        if self._looking is None or self._looking.done():
+            self._state = b""
+            self._looking = asyncio.create_task(self._look())
+        sent = b""
+        try:
+            yield _OPENING
+            while not self._looking.done():
+                more = self._more
+                if self._state != sent:
+                    sent = self._state
+                    yield b"event: wall\ndata: %s\n\n" % sent
+                    continue
+                try:
+                    await asyncio.wait_for(more.wait(), _ALIVE)
+                except TimeoutError:
+                    yield b": still here\n\n"
+        finally:
+            self._readers -= 1
+
+    async def close(self) -> None:
+        """End all streams."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    async def _look(self) -> None:
+        """Look as long as somebody is told."""
+        try:
+            while self._readers:
+                heads = await asyncio.to_thread(self._playing)
+                state = _encode({replace_unprintable_lines(head.match): head.ply for head in heads})
+                if state != self._state:
+                    self._state = state
+                    self._wake()
+                await asyncio.sleep(_WALL_INTERVAL)
+        finally:
+            self._wake()
+
+    def _wake(self) -> None:
+        more, self._more = self._more, asyncio.Event()
+        more.set()
 
 
 def _look(sources: Sequence[LiveSource | Record], check: bool) -> list[tuple[Record | None, bool]]:

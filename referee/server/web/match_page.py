@@ -4,7 +4,7 @@ Text from outside is cleaned and cut here, because it reaches scripts as well as
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -39,6 +39,7 @@ class MatchRoutes:
     def routes(self) -> list[Route]:
         key = "/match/{key}"
         return [
+            Page("/live/stream", self.wall),
             Page(key, self.match, "ply move verify"),
             Page(key + "/ply/{ply:int}", self.ply),
             Page(key + "/why/{ply:int}", self.why, "move"),
@@ -112,17 +113,11 @@ class MatchRoutes:
         except KeyError:
             raise HTTPException(404, "There is no such match.") from None
 
-        async def events() -> AsyncIterator[bytes]:
-            async with contextlib.aclosing(stream):
-                yield first
-                async for piece in stream:
-                    yield piece
+        return await _events(request, stream, first)
 
-        headers = {**NO_STORE, "x-accel-buffering": "no"}
-        if request.method == "HEAD":
-            await stream.aclose()
-            return Response(media_type="text/event-stream", headers=headers)
-        return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+    async def wall(self, request: Request) -> Response:
+        """How far the matches under way are."""
+        return await _events(request, self._follower.wall.stream(), b"")
 
     async def download(self, ending: str, form: Callable[[Record], str | bytes], request: Request) -> Response:
         record = (await self._find(request)).record
@@ -184,6 +179,22 @@ class MatchRoutes:
         except BoardError as error:
             return {"problem": self._site.without_folders(f"{error}.")}
         return {"as_recorded": True} if found is None else {"as_recorded": False, **found._asdict()}
+
+
+async def _events(request: Request, stream: AsyncGenerator[bytes, None], first: bytes) -> Response:
+    """Answer with a stream of events whose beginning was read already."""
+
+    async def events() -> AsyncIterator[bytes]:
+        async with contextlib.aclosing(stream):
+            yield first
+            async for piece in stream:
+                yield piece
+
+    headers = {**NO_STORE, "x-accel-buffering": "no"}
+    if request.method == "HEAD":
+        await stream.aclose()
+        return Response(media_type="text/event-stream", headers=headers)
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
 
 
 def _cached(record: Record) -> dict[str, str]:

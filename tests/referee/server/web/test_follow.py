@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from ggp.protocol.records import Record
+from ggp.referee.records import LiveHead, head
 from ggp.referee.server.web import follow
 from ggp.referee.server.web.follow import Follower
 from ggp.referee.server.web.site import LiveSource
@@ -156,3 +157,31 @@ def unescaped(value: object) -> str:
     if isinstance(value, dict):
         return "".join(map(unescaped, value.values()))
     return "".join(map(unescaped, value)) if isinstance(value, list) else str(value)
+
+
+async def test_a_wall_says_how_far_all_matches_are_and_looks_only_while_somebody_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow, "_WALL_INTERVAL", 0.001)
+    looks, heads = 0, [head(CUT_OFF)]
+
+    def playing() -> list[LiveHead]:
+        nonlocal looks
+        looks += 1
+        return heads
+
+    following = Follower(lambda key: None, playing=playing)
+    streams = [following.wall.stream() for _ in range(3)]
+    assert {await anext(stream) for stream in streams} == {b"retry: 2000\n\n"}
+    first = {await asyncio.wait_for(anext(stream), 1) for stream in streams}
+    assert first == {b'event: wall\ndata: {"m1":%d}\n\n' % heads[0].ply}
+    heads = [heads[0]._replace(ply=7), heads[0]._replace(match="m2", ply=0)]
+    assert await asyncio.wait_for(anext(streams[0]), 1) == b'event: wall\ndata: {"m1":7,"m2":0}\n\n'
+    for stream in streams[1:]:
+        await stream.aclose()
+    await following.close()
+    with pytest.raises(StopAsyncIteration):
+        await asyncio.wait_for(anext(streams[0]), 1)
+    before = looks
+    await asyncio.sleep(0.02)
+    assert looks == before
