@@ -195,7 +195,7 @@ def test_connect_four_of_another_engine_is_watched_played_replayed_and_explained
     expect(watcher.locator("#board .legal")).to_be_visible()
     watcher.locator("#slider").fill("2")
     expect(watcher.locator("#caption")).to_contain_text("ply 2 of")
-    expect(watcher.locator("#board .piece")).to_have_count(2)
+    expect(watcher.locator("#board .pc")).to_have_count(2)
     watcher.locator('#board .cells [data-at="A"]').click()
     expect(watcher.locator("#why")).to_have_text("A is legal.")
     watcher.locator('#board .cells [data-at="D4"]').click()

@@ -237,7 +237,8 @@ def rules_as_html(rules: Rules) -> Markup:
         elif token.type == "table_open":
             token.attrSet("tabindex", "0")
     # Markdown turns `&#x202e;` into the character that it names, so only what comes out of it can be cleaned.
-    return Markup(replace_unprintable_lines(reader.renderer.render(tokens, reader.options, {})))
+    html = reader.renderer.render(tokens, reader.options, {})
+    return Markup(replace_unprintable_lines(html).replace("<pre>", '<pre tabindex="0">'))
 
 
 class Style(NamedTuple):

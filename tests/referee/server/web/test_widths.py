@@ -154,5 +154,5 @@ def test_rules_of_one_word_fit(page: Page, markdown: bool) -> None:
     text = f"# {LONG}\n\n| {LONG} |\n|---|\n| `{LONG}` |\n\n    {LONG}\n\n* {LONG}\n\n> {LONG}"
     html = rules_as_html(Rules(text, markdown))
     base = render("problem.html", site=False, status=400, text="x", ladder="club", root="")
-    page.set_content(base.replace("</main>", f'<div class="rules">{html}</div></main>'))
+    page.set_content(base.replace("</main>", f'<div class="prose">{html}</div></main>'))
     check(page, "rules")
