@@ -23,10 +23,10 @@ HOSTILE = {
 }
 # Every element that a page may have.
 PLAIN = """
-    html head meta title link style script noscript body a header nav aside article span bdi i main footer h1 h2 h3 h4 p small strong b div
-    section ul ol li table caption thead tbody tr th td dl dt dd pre code form label input select option button figure
-    figcaption details summary img svg desc g line path circle text rect polygon ellipse polyline
-    defs radialgradient stop em hr time
+    html head meta title link style script noscript body a header nav aside article span bdi i main footer h1
+    h2 h3 h4 p small strong b div section ul ol li table caption thead tbody tr th td dl dt dd pre code form
+    label input select option button figure figcaption details summary img svg desc g line path circle text
+    rect polygon ellipse polyline defs radialgradient stop em hr time
 """
 MOST = 2 << 20  # bytes of a page
 EACH = 8  # pages of a kind
