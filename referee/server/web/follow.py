@@ -197,7 +197,7 @@ class Follower:
 
 
 class LiveWall:
-    """The matches under way, for pages that show many: one task looks at them, any number of streams is told."""
+    """The matches under way, for pages that show many: one task looks, any number of streams listens."""
 
     def __init__(self, playing: Callable[[], list[LiveHead]]) -> None:
         """playing: blocks while it reads; it is called in threads."""
@@ -235,7 +235,7 @@ class LiveWall:
             await asyncio.gather(self._looking, return_exceptions=True)
 
     async def _look(self) -> None:
-        """Look as long as somebody is told."""
+        """Look as long as somebody listens."""
         try:
             while self._readers:
                 heads = await asyncio.to_thread(self._playing)
