@@ -207,7 +207,10 @@ class LiveWall:
         self._readers = 0
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        """Server-sent events `wall`: {match: plies} of all matches whenever that changes, at most four a second."""
+        """Server-sent events `wall`: {match: plies} of all matches whenever that changes, at most four a second.
+
+        A stream ends when nothing is under way; the browser asks again two seconds later.
+        """
         self._readers += 1
         if self._looking is None or self._looking.done():
             self._state = b""
@@ -220,6 +223,8 @@ class LiveWall:
                 if self._state != sent:
                     sent = self._state
                     yield b"event: wall\ndata: %s\n\n" % sent
+                    if sent == b"{}":
+                        return
                     continue
                 try:
                     await asyncio.wait_for(more.wait(), _ALIVE)

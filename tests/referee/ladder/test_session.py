@@ -77,7 +77,7 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
         (FILE + '[bot.c]\ncommand = "gredy:playouts=5"\n', "bot.c.command: unknown bot: gredy; there are: random"),
         (
             FILE + f'[bot.c]\ncommand = "{GGP} bot llm --key sk-012345678901234"\n',
-            "bot.c.command: llm: a key in a command",
+            "bot.c.command: llm: every user of the machine can see a key",
         ),
         (FILE + f'[bot.c]\ncommand = "{GGP} bot frob"\n', "bot.c.command: unknown bot: frob; there are: random"),
         (FILE + '[bot.c]\ncommand = "greedy:playout=5"\n', "bot.c.options: greedy has no option playout; it has: "),

@@ -177,11 +177,15 @@ async def test_a_wall_says_how_far_all_matches_are_and_looks_only_while_somebody
     assert first == {b'event: wall\ndata: {"m1":%d}\n\n' % heads[0].ply}
     heads = [heads[0]._replace(ply=7), heads[0]._replace(match="m2", ply=0)]
     assert await asyncio.wait_for(anext(streams[0]), 1) == b'event: wall\ndata: {"m1":7,"m2":0}\n\n'
-    for stream in streams[1:]:
-        await stream.aclose()
-    await following.close()
-    with pytest.raises(StopAsyncIteration):
-        await asyncio.wait_for(anext(streams[0]), 1)
+    await streams[1].aclose()
+    heads = []
+    assert await asyncio.wait_for(anext(streams[0]), 1) == b"event: wall\ndata: {}\n\n"
+    for stream in (streams[0], streams[2]):
+        with pytest.raises(StopAsyncIteration):
+            while True:
+                await asyncio.wait_for(anext(stream), 1)
+    await asyncio.sleep(0.02)
     before = looks
     await asyncio.sleep(0.02)
     assert looks == before
+    await following.close()

@@ -102,6 +102,7 @@ def test_every_page_has_its_json_without_tokens(site: Guard, filled: Filled) -> 
     no_pages = {
         "/download",
         "/favicon.ico",
+        "/live/stream",
         f"/{STYLE.file}",
         "/emblem/{file}",
         "/seats/{id}",
