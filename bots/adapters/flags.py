@@ -21,6 +21,10 @@ def read_flags(bot: str, options: Sequence[click.Option], words: Sequence[str]) 
         raise OptionError(f"{bot}: {repeated[0]} is given twice")
     try:
         return click.Command(bot, params=[*options], add_help_option=False).make_context(bot, [*words]).params
+    except click.MissingParameter as error:
+        assert error.param is not None
+        option = f"{error.param.opts[0]} {error.param.metavar}"
+        raise OptionError(f"{bot}: {error.param.opts[0]} is missing: write {option} (ggp bot {bot} --help)") from None
     except click.UsageError as error:
         raise OptionError(f"{bot}: {' '.join(error.format_message().split())}") from None
 

@@ -117,7 +117,7 @@ def test_a_missing_key_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = ggp("bot", "llm", "--model", "m", "--url", "http://127.0.0.1:1/v1", "--key-env", VARIABLE)
     assert (ran.status, ran.err) == (
         2,
-        f"ggp bot: llm: the environment has no {VARIABLE}: export it before the bot is started\n",
+        f"ggp bot: llm: {VARIABLE} is not set: export it before you start the bot\n",
     )
 
 

@@ -36,7 +36,7 @@ def test_no_room_for_the_store(tmp_path: Path, undisturbed: Results, stopped: bo
     pid, (_, hard) = running.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (file.with_suffix(".db").stat().st_size + 60_000, hard))
     line = first_line(running, "the run waits")
-    assert "make room" in line and line.count("\n") == 1, line
+    assert "free space" in line and line.count("\n") == 1, line
     with open_store(file) as store:
         assert 100 <= store.totals().games < int(GAMES), "readers are not disturbed"
     if stopped:
