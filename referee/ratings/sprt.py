@@ -197,8 +197,8 @@ def read_hypotheses(text: str) -> Hypotheses:
         name, _, value = word.partition("=")
         if not TEST_WORD.match(word) or name in said:
             raise SprtError(
-                f"cannot read {text[:80]!r}: write elo0=0 elo1=5, then alpha=0.05 beta=0.05 model={MODELS[0]} if they differ, "
-                f"or one of {', '.join(PRESETS)}"
+                f"cannot read {text[:80]!r}: write elo0=0 elo1=5, then alpha=0.05 beta=0.05 model={MODELS[0]} "
+                f"if they differ, or one of {', '.join(PRESETS)}"
             )
         said[name] = value
     if "elo0" not in said or "elo1" not in said:

@@ -300,7 +300,7 @@ def _patient(query_time: float | None = None) -> dict[str, object]:
 
 
 _LOCKED = Locked, "{0} is locked by another process: wait until it is done, or end it", ""
-_NO_ROOM = Full, "{0} cannot grow: free space on its disk, and resume; nothing is lost", ""
+_NO_ROOM = Full, "{0} cannot grow: free space on its disk", ""
 _SLOW = Locked, "{0} took too long to answer a query, which was ended: try again", "store-slow"
 _DAMAGED = StoreError, "{0} is damaged ({1}): restore a copy of it", "store-damaged"
 _FORBIDDEN = StoreError, "{0} cannot be opened: check its permissions", "cannot-open"
@@ -309,11 +309,7 @@ _SQLITE: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_LOCKED: _LOCKED,
     sqlite3.SQLITE_INTERRUPT: _SLOW,
     sqlite3.SQLITE_FULL: _NO_ROOM,
-    sqlite3.SQLITE_IOERR: (
-        Full,
-        "{0} cannot be read or written ({1}): free space or repair the disk, and resume; nothing is lost",
-        "",
-    ),
+    sqlite3.SQLITE_IOERR: (Full, "{0} cannot be read or written ({1}): free space, or repair the disk", ""),
     sqlite3.SQLITE_NOTADB: (StoreError, "{0} is not an SQLite database: name another file", "not-a-store"),
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_READONLY: (
