@@ -22,16 +22,16 @@ TEXT = "\n".join(
     if not (text := path.read_text(encoding="utf-8")).startswith("<!-- Generated")
 )
 COUNTS = {
-    r"\bgoes on\b": 100,
-    r"\bis none\b": 95,
+    r"\bgoes on\b": 74,
+    r"\bis none\b": 69,
     r"\bthe same of\b": 4,
-    r"\bthat there is not\b": 4,
-    r"\balso (?:where|if|when)\b": 17,
-    r"\bany more\b": 28,
-    r"\bas far as\b": 30,
+    r"\bthat there is not\b": 2,
+    r"\balso (?:where|if|when)\b": 8,
+    r"\bany more\b": 15,
+    r"\bas far as\b": 21,
     r"\bborne with\b": 0,
     r"\b(?:is|are) told\b": 0,
-    r'"""(?:Of|By|Whose|Whether|What) ': 441,
+    r'"""(?:Of|By|Whose|Whether|What) ': 132,
 }
 
 
