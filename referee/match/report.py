@@ -460,9 +460,9 @@ def why_incomplete(report: SeriesReport) -> Iterator[str]:
         yield f"cannot go on writing the record: {report.failed}; free space and repeat"
     if report.deaths:
         recorded = report.runs[0].setup.record
-        how = "the same command" if recorded else "a command with --record FILE, given again,"
+        how = "the same command resumes" if recorded else "with --record FILE the same command would resume"
         who = f"worker processes died {report.deaths} times in a row" if report.deaths > 1 else "a worker process died"
-        yield f"{who}; {how} goes on with what is left"
+        yield f"{who}; {how}"
     if report.stopped:
         yield "stopped; the matches that were finished are kept"
 
