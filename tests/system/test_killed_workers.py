@@ -55,7 +55,7 @@ def test_a_match_of_a_killed_worker_goes_on_in_another(tmp_path: Path, killer: s
     words = ("match", "yugo,size=4", killer, "random", "--games", "6", "--jobs", "2", "--json")
     ran = ggp(*words)
     assert ran.status == 1 and ran.json["games"] < 6
-    assert "a worker process died; a command with --record FILE, given again, goes on" in ran.err
+    assert "a worker process died; with --record FILE the same command would resume" in ran.err
     (tmp_path / "deaths").unlink()
     ran = ggp(*words, "--record", str(record))
     assert ran.status == 0 and "a worker process died: its matches go on in another" in ran.err
