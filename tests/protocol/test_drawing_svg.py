@@ -10,7 +10,7 @@ import pytest
 from ggp.engines.scene import hexagon, lattice, open_square, piece, square, token
 from ggp.protocol.drawing import board_style
 from ggp.protocol.drawing.scene import as_scene
-from ggp.protocol.drawing.svg import LETTER, MAX_NAMED_WIDTH, MAX_WIDTH, description, draw, legend
+from ggp.protocol.drawing.svg import LETTER, MAX_NAMED_WIDTH, MAX_WIDTH, description, draw, emblem, legend
 from tests.support.drawn_scenes import KINDS, NASTY, STATUS, bare, held, kings, points, row_of_tiles, run, tiles
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -280,3 +280,41 @@ def test_the_words_of_the_picture() -> None:
         "White stone: B2 C2. Black stone: B3. Black controls: A2 B2. White controls: B1 C1 C2. Last ply: B3. "
         "White to move (seat 2)"
     )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_emblem_is_the_middle_of_the_board_without_words_and_marks(name: str) -> None:
+    fields = KINDS[name]()
+    root = ElementTree.fromstring(emblem(as_scene(fields)))
+    assert not root.findall(f"{SVG}text") and not of_class(root, "mk-left")
+    whole, shown = pieces_of(picture(fields)), pieces_of(root)
+    assert shown.keys() <= whole.keys()
+    left, _, width, height = map(float, root.attrib["viewBox"].split())
+    assert max(width, height) <= 180, "three cells across"
+    assert all(left < middle(piece)[0] < left + width for piece in shown.values())
+    lines = of_class(root, "bd-grid")
+    assert bool(lines) == bool(fields["lines"] or fields["board"]["kind"] == "hex")
+
+
+def test_an_emblem_of_a_board_without_cells_is_empty() -> None:
+    root = ElementTree.fromstring(emblem(as_scene(bare(cells=[]))))
+    assert not of_class(root, "bd-wood")
+
+
+def test_a_column_that_a_move_names_is_a_chute_over_the_board() -> None:
+    """As in Connect four: the cell `A` lies where its label is, over the column."""
+    cells = [{"at": "A", "x": 0, "y": -1}, {"at": "B", "x": 1, "y": -1}]
+    cells += [{"at": f"{column}{row}", "x": x, "y": 1 - row} for x, column in enumerate("AB") for row in (0, 1)]
+    labels = [{"text": column, "x": x, "y": -1} for x, column in enumerate("AB")]
+    root = picture(bare(cells=cells, labels=labels))
+    (chutes,) = of_class(root, "bd-handle")
+    assert chutes.attrib["d"].count("M") == 4 and not of_class(root, "bd-tick")
+    (holes,) = of_class(root, "bd-hole")
+    assert holes.attrib["d"].count("M") == 4, "no hole under a label"
+    top = float(root.attrib["viewBox"].split()[1])
+    assert all(box(label)[1] >= top for label in root.iter(f"{SVG}text"))
+
+
+def test_a_label_between_the_cells_stays_where_it_is() -> None:
+    root = picture(bare(labels=[{"text": "*", "x": 0.5, "y": 0}]))
+    assert [float(label.attrib["x"]) for label in of_class(root, "bd-on")] == [20]
