@@ -68,7 +68,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path, undisturbed: Results) -> 
     (small_disk / "filler").write_bytes(b"x" * 1_100_000)
     running = Ggp("ladder", "run", str(file), "--games", GAMES, "--quiet", "--jobs", "1")
     line = first_line(running, "the run waits")
-    assert "room" in line, line
+    assert "free space" in line, line
     with open_store(file) as store:
         held = store.totals().games
     (small_disk / "filler").unlink()
