@@ -172,22 +172,25 @@ def result_in_words(result: str, termination: str) -> str:
     if termination != "rules":
         return f"{winner} wins {_ENDED.get(termination, f'by a fault of its opponent ({kind})')}"
     margin = result.partition("+")[2]
-    if margin.replace(".", "", 1).isdigit() and float(margin):
+    if margin.replace(".", "", 1).isdecimal() and float(margin):
         return f"{winner} wins by {margin} {'point' if float(margin) == 1 else 'points'}"
     return f"{winner} wins"
 
 
 def ago(at: str) -> Markup:
-    """A time as it is stored, UTC, as `<time>`: `3 min ago`, its full date in the title."""
-    seconds = max(0, int((datetime.now(UTC) - datetime.fromisoformat(at).replace(tzinfo=UTC)).total_seconds()))
+    """A time as `<time>`: `3 min ago`, its full date in the title; what is not a time, as it is written."""
+    try:
+        moment = datetime.fromisoformat(at)
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # a record may hold any text
+        return Markup("{}").format(replace_unprintable(at)[:CUT])
+    passed = int((datetime.now(UTC) - moment).total_seconds())
+    said = "now"
     for size, unit in ((86400, "day"), (3600, "h"), (60, "min"), (1, "s")):
-        if seconds >= size:
-            count = seconds // size
-            said = f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
+        if passed >= size:
+            said = f"{many(passed // size, unit) if unit == 'day' else f'{passed // size} {unit}'} ago"
             break
-    else:
-        said = "now"
-    stamp = replace_unprintable(when(at))
+    stamp = f"{moment:%Y-%m-%d %H:%M:%S}"
     return Markup('<time datetime="{}Z" title="{} UTC">{}</time>').format(stamp.replace(" ", "T"), stamp, said)
 
 

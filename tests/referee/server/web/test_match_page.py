@@ -3,12 +3,13 @@
 import re
 
 import pytest
+from markupsafe import escape
 from msgspec.structs import replace
 
 from ggp.protocol.records import Record
 from ggp.referee.server.web.boards import cell_finder, with_overlays
 from ggp.referee.server.web.match_page import colours, expected_line, match_page, position, score_table
-from ggp.referee.server.web.pages import in_words
+from ggp.referee.server.web.pages import ago, control_in_words, in_words, result_in_words
 from ggp.referee.server.web.site import Delay
 from tests.support.sample_records import CUT_OFF, PLIES, RECORD, START
 
@@ -122,3 +123,52 @@ def test_a_match_is_held_back_until_it_is_over(delay: Delay, idle: int, shown: i
     assert len(delay.cut(Record(START, plies, None), idle).plies) == shown
     assert delay.cut(RECORD, idle) is RECORD
     assert delay.cut(CUT_OFF, 10**9).start == START
+
+
+@pytest.mark.parametrize(
+    ("result", "termination", "words"),
+    [
+        ("W+12.5", "rules", "White wins by 12.5 points"),
+        ("B+1", "rules", "Black wins by 1 point"),
+        ("B+", "rules", "Black wins"),
+        ("B+R", "resignation", "Black wins by resignation"),
+        ("W+T", "time", "White wins on time"),
+        ("B+F", "protocol_error", "Black wins by a fault of its opponent (protocol error)"),
+        ("0", "rules", "Draw"),
+        ("0", "ply_limit", "Draw, at the limit of moves"),
+        ("", "engine_failed", "No result: engine failed"),
+        ("W+²", "rules", "White wins"),
+        ("W+.", "rules", "White wins"),
+    ],
+)
+def test_a_result_is_said_in_words(result: str, termination: str, words: str) -> None:
+    assert result_in_words(result, termination) == words
+
+
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        ("5+0.05", "5 s + 0.05 s a move"),
+        ("60+1", "1 min + 1 s a move"),
+        ("90+0", "1.5 min a game"),
+        ("300", "5 min a game"),
+        ("none", "no clock"),
+        ("10/5+3/2", "10/5+3/2"),
+    ],
+)
+def test_a_time_control_is_said_in_words(control: str, words: str) -> None:
+    assert control_in_words(control) == words
+
+
+@pytest.mark.parametrize("at", ["2026-11-28T22:38:21Z", "2026-11-28T22:38:21+00:00", "2026-11-28T22:38:21.123456"])
+def test_a_time_is_an_element_with_its_date(at: str) -> None:
+    assert re.fullmatch(r'<time datetime="2026-11-28T22:38:21Z" title="2026-11-28 22:38:21 UTC">.+</time>', ago(at))
+
+
+def test_a_time_of_another_zone_is_shown_in_utc() -> None:
+    assert 'title="2026-11-28 20:38:21 UTC"' in ago("2026-11-28T22:38:21+02:00")
+
+
+@pytest.mark.parametrize("at", ["", "yesterday", "9999-99-99T99:99:99", "<b>", "0001-01-01T00:00:00+23:59"])
+def test_what_is_not_a_time_is_shown_as_it_is_written(at: str) -> None:
+    assert ago(at) == escape(at)
