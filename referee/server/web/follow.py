@@ -13,6 +13,8 @@ import msgspec
 
 from ggp.protocol.drawing.scene import replace_unprintable_lines
 from ggp.protocol.records import Event, MatchEnded, MatchStarted, MovePlayed, Record
+from ggp.referee.ladder.source import Trouble
+from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.records import LiveHead
 from ggp.referee.server.web.site import LiveSource
 
@@ -243,7 +245,11 @@ class LiveWall:
         """Look as long as somebody listens."""
         try:
             while self._readers:
-                heads = await asyncio.to_thread(self._playing)
+                try:
+                    heads = await asyncio.to_thread(self._playing)
+                except (StoreError, Trouble):  # a pause: the last state holds until the store can be read again
+                    await asyncio.sleep(_WALL_INTERVAL)
+                    continue
                 state = _encode({replace_unprintable_lines(head.match): head.ply for head in heads})
                 if state != self._state:
                     self._state = state

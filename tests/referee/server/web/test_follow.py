@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from ggp.protocol.records import Record
+from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.records import LiveHead, head
 from ggp.referee.server.web import follow
 from ggp.referee.server.web.follow import Follower
@@ -188,4 +189,23 @@ async def test_a_wall_says_how_far_all_matches_are_and_looks_only_while_somebody
     before = looks
     await asyncio.sleep(0.02)
     assert looks == before
+    await following.close()
+
+
+async def test_a_wall_outlasts_a_store_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_WALL_INTERVAL", 0.001)
+    looks = 0
+
+    def playing() -> list[LiveHead]:
+        nonlocal looks
+        looks += 1
+        if looks % 2:
+            raise StoreError("club.db is locked")
+        return [head(CUT_OFF)]
+
+    following = Follower(lambda key: None, playing=playing)
+    stream = following.wall.stream()
+    assert await anext(stream) == b"retry: 2000\n\n"
+    assert (await asyncio.wait_for(anext(stream), 1)).startswith(b"event: wall\n")
+    await stream.aclose()
     await following.close()
