@@ -72,6 +72,7 @@ async function take(next) {
   state = next;
   received = performance.now();
   show();
+  if (next.colour && next.colour !== before?.colour) sitBelow();
   const other = !position || position.ply !== next.ply || before?.phase !== next.phase;
   if (begins()) {
     position = null;
@@ -82,6 +83,11 @@ async function take(next) {
     await load();
   }
   if (before?.turn !== next.turn || before?.ply !== next.ply || other) await choose([]);
+}
+
+function sitBelow() {
+  for (const colour of ["black", "white"])
+    part("board")[state.colour === colour ? "after" : "before"](part(`who-${colour}`).closest(".pbar"));
 }
 
 function show() {
@@ -113,7 +119,6 @@ function tick() {
     part(`clock-${colour}`).textContent = left === undefined ? "" : time(Math.max(0, left - used));
     part(`clock-${colour}`).classList.toggle("on", running);
     part(`who-${colour}`).textContent = state.colour ? (mine ? "(you)" : `(${state.opponent})`) : "";
-    if (state.colour) part("board")[mine ? "after" : "before"](part(`who-${colour}`).closest(".pbar")); // you are below
   }
 }
 
@@ -337,7 +342,7 @@ part("rematch").addEventListener("click", () => send("rematch"));
 part("link").addEventListener("focus", (event) => event.target.select());
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") back();
-  if (event.key === "l" && !event.target.matches("input")) part("board").classList.toggle("all"); // all legal cells
+  if (event.key === "l" && !event.target.matches("input, select")) part("board").classList.toggle("all"); // all legal cells
 });
 
 follow();
