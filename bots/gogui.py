@@ -74,7 +74,7 @@ class Clicks:
                 )
 
     def _planned(self, line: GameHistory, cells: tuple[str, ...]) -> str:
-        """Return the move that is being entered; "" if there is none, or other cells were clicked."""
+        """Return the move whose cells are being clicked, "" before the first click and after a click elsewhere."""
         if not cells or self._plan is None:
             return ""
         before, ply, move = self._plan

@@ -203,7 +203,7 @@ class Bot:
         return table
 
     def _with_a_game(self, handler: Handler) -> Handler:
-        """Begin a game of go first if there is none: plain GTP never says which game, nor that one begins."""
+        """Start a game of go before the first command: plain GTP names no game and does not announce a new one."""
 
         def answer(arguments: list[str]) -> str:
             if self._session.line is None and PLAIN in self.games:

@@ -186,7 +186,7 @@ class Channel:
 
     @property
     def unanswered(self) -> tuple[str, bytes]:
-        """Return the first command without a whole answer, "" if there is none, and what came since."""
+        """Return the oldest command that still lacks a complete answer, or "", and the bytes received since."""
         lines = self._passed[-1][0].decode("utf-8", "replace").splitlines() if self._passed else []
         awaited = self.connection.awaited
         return (lines[-min(awaited, len(lines))] if awaited and lines else ""), self.connection.unanswered

@@ -119,7 +119,7 @@ _TABLE = r"""
     begin with an empty board
 2.8.1 - native: a line that is too long is refused once
 2.8.2 - native: a line of exactly 64 KiB is read
-2.8.3 - native: a line of 4 MiB is dropped, and the session goes on
+2.8.3 - native: a line of 4 MiB is dropped, and the session continues
     read lines of up to 65536 bytes; answer a longer one once, `? line too long`, and drop the rest of it
 2.8.4 names required GGP: an answer has at most 1 MiB and 10,000 lines
     write shorter answers

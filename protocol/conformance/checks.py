@@ -1,11 +1,11 @@
-"""What a compliance check is, and the numbered rules of docs/reference/protocol.md that it may cite."""
+"""Compliance checks, and the numbered rules of docs/reference/protocol.md that they cite."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Demand(StrEnum):
-    """What follows if a step fails.
+    """The consequence of a failed step.
 
     REQUIRED: the referee cannot use the program. FORFEIT: a bot loses the game in which it happens. RECOMMENDED: GTP
     asks for it. NATIVE: only GGP asks for it.
@@ -25,7 +25,7 @@ class RuleSource(StrEnum):
 
 
 class CheckVerdict(StrEnum):
-    """What came of a step. NOT_TRIED: something that it needs failed before."""
+    """The outcome of a step; NOT_TRIED: a step that it depends on failed."""
 
     PASS = "pass"
     FAIL = "fail"

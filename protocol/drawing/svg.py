@@ -30,7 +30,7 @@ NAME = 0.21  # font size of the names of cells
 PLAIN = ("stone", "pawn", "tile", "half", "king", "cone")
 """Kinds that need no letter on them."""
 RADIUS = {"square": 0.47, "points": 0.46, "hex": 0.405}
-"""Of a stone; in a hexagon the ground must show round it."""
+"""The radius of a stone; in a hexagon some of the cell stays visible around it."""
 HEXAGON = tuple((cos(turn) / 3**0.5, sin(turn) / 3**0.5) for turn in (pi / 6 + pi / 3 * step for step in range(6)))
 """The corners round 0 of a cell whose neighbours are one distance away, one of them on top."""
 SQUARE = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))
@@ -42,11 +42,11 @@ GRADIENTS = (
     '<stop offset="1" class="gb1"/></radialGradient><radialGradient id="gw" cx=".36" cy=".3" r=".8">'
     '<stop offset=".7" class="gw0"/><stop offset="1" class="gw1"/></radialGradient></defs>'
 )
-"""What fills the stones; a page has this once, a picture that is a file has its own."""
+"""The gradients that fill the stones: once in a page, and in every picture that is a file."""
 
 
 class _Layout(NamedTuple):
-    """Where the parts of a picture lie: the ground's box, the labels as they are shown, the box of the whole."""
+    """The layout of a picture: the box of the ground, the labels with their places, the box of the whole."""
 
     ground: Box
     labels: list[tuple[Label, float, float]]
@@ -295,7 +295,7 @@ def _turns_right(a: Point, b: Point, c: Point) -> bool:
 
 
 def _ground(scene: Scene, layout: _Layout) -> Iterator[str]:
-    """The board without pieces, and the shades of the cells that a side controls."""
+    """Draw the board without pieces, and shade the cells that a side controls."""
     kind, cells = scene.board.kind, _board_cells(scene)
     places = [(cell.x, cell.y) for cell in cells]
     if not places:
@@ -324,7 +324,7 @@ def _ground(scene: Scene, layout: _Layout) -> Iterator[str]:
 
 
 def _labels(scene: Scene, layout: _Layout) -> Iterator[str]:
-    """The names of columns and rows; a stroke from the name of a slanting column to where it begins."""
+    """Draw the names of columns and rows, and a stroke from the name of a slanting column to its first cell."""
     handles = {(cell.x, cell.y) for cell in scene.cells}
     ticks, chutes = [], []
     for label, x, y in layout.labels:
@@ -344,7 +344,7 @@ def _labels(scene: Scene, layout: _Layout) -> Iterator[str]:
 
 
 def _pieces(scene: Scene, thumbnail: bool) -> Iterator[str]:
-    """The pieces, each an element with what stands on it, over one path of all their shadows."""
+    """Draw one path of all shadows, then each piece with its crown or letter."""
     kind = scene.board.kind
     at = {cell.at: (cell.x, cell.y) for cell in scene.cells}
     standing = {piece.at for piece in scene.pieces}
@@ -386,7 +386,7 @@ def _half_of_tile(place: Point, other: Point) -> list[Point]:
 
 
 def _names(scene: Scene) -> Iterator[str]:
-    """The name of every cell in it, below a piece that has no room for it."""
+    """Draw the name of every cell in it, lower where a cone leaves no room."""
     pieces = {piece.at: piece for piece in scene.pieces}
     for cell in scene.cells:
         piece = pieces.get(cell.at)
@@ -397,7 +397,7 @@ def _names(scene: Scene) -> Iterator[str]:
 
 
 def _marks(scene: Scene) -> Iterator[str]:
-    """Who controls what no piece of the same side shows, the last ply, dead pieces, what decides the game."""
+    """Draw the marks: control, the last ply, dead pieces, the cells that decided the game."""
     at = {cell.at: (cell.x, cell.y) for cell in scene.cells}
     pieces = {piece.at: piece for piece in scene.pieces}
     for entry in scene.control:

@@ -1,4 +1,4 @@
-"""What the commands share that read a ladder's store: words, options, errors in one line, the exit status."""
+"""The parts shared by the commands that read a ladder's store: arguments, options, one-line errors, exit status."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps

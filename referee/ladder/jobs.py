@@ -182,7 +182,7 @@ class CommitBuffer:
 
     @property
     def resting(self) -> bool:
-        """Whether the store refused a moment ago and should not be asked now."""
+        """Return True for a moment after the store refused."""
         return time.monotonic() < self._next
 
     def add(self, finished: Sequence[FinishedGame], unplayable: Sequence[UnplayablePair]) -> None:

@@ -65,18 +65,18 @@ class Progress:
 
 
 class RunControl:
-    """What controls a run from outside; the loop asks it in its thread. This one leaves the run alone."""
+    """Control of a run from outside, asked by the loop in its own thread. This base class never interferes."""
 
     ending = ""  # why the run ends at once, "" while it continues
 
     @property
     def paused(self) -> bool:
-        """Whether the ladder gives out no pairs now."""
+        """Return True while the ladder is not to start new pairs."""
         return False
 
     @property
     def busy(self) -> bool:
-        """Whether the run outlasts the end of its time, for matches that are not the ladder's."""
+        """Return True if the run stays up after its time, for matches outside the ladder."""
         return False
 
     def serve(self, run: "LadderRun") -> None:

@@ -254,7 +254,7 @@ class BotSummary:
 
 
 class PoolSummary:
-    """What views show of a pool. Its standings are read at once, the rest on demand."""
+    """A pool as the views show it. Standings are read at once, the rest on demand."""
 
     def __init__(
         self,

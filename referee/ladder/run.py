@@ -163,7 +163,7 @@ class LadderRun:
 
     @property
     def _dropping(self) -> str:
-        """What happens to the pairs under way if the run ends now."""
+        """Return a clause about the pairs under way for the message of a run that ends now."""
         return "; games that are not finished are played again by the next run" if self.under_way else ""
 
     def _wind_up(self) -> None:
@@ -452,7 +452,7 @@ class LadderRun:
 
     @property
     def _how_to_play_more(self) -> str:
-        """What to do if earlier runs have played all games that --games asks for."""
+        """Return the advice for a run whose --games were all played by earlier runs."""
         asked, counted = self._limits.games or 0, self._quota.counted
         if counted < asked:
             return ""

@@ -192,12 +192,12 @@ class TuneState:
 
     @property
     def moving(self) -> bool:
-        """Whether the values still change, so that they have no error yet."""
+        """Return True while the values still change and have no error yet."""
         return not self.settled and self.known < self.plan.iterations
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """For each parameter, as text: name, start, value, half of the 95 % interval ("" while it moves), bounds."""
+        """Return a row of text for each parameter: name, start, value, half of its 95 % interval, bounds."""
         return [
             (
                 one.name,

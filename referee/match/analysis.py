@@ -20,7 +20,7 @@ _LARGE = 1e15  # no bot counts so far
 
 
 class BotAnalysis(NamedTuple):
-    """What a bot said of its move; None for what it did not say.
+    """A bot's analysis of its move; None for a value that it did not give.
 
     `winrate`: of the side that moves, 0 to 1. `score`: points that it is ahead.
     """

@@ -191,7 +191,7 @@ class Results:
 
     @property
     def single(self) -> int:
-        """How many games of two bots belong to no complete pair."""
+        """Return the number of games of two bots outside complete pairs."""
         return int(sum(map(sum, self._cells.values()))) - 2 * sum(self.penta)
 
     @property

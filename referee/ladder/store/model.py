@@ -348,7 +348,7 @@ class GameFilter:
 
     @property
     def any(self) -> bool:
-        """Whether it lets all pass."""
+        """Return True for a filter without conditions."""
         return self == GameFilter()
 
 

@@ -1,4 +1,4 @@
-"""Where clients of a referee connect: standard input and the ZeroMQ service, a thread for each.
+"""The two ways to connect to a referee: standard input and the ZeroMQ service, a thread for each.
 
 Every client counts as a local user: only loopback and ipc addresses are bound, and there are no keys. Over tcp any user
 of this machine may connect, so only clients over ipc and on standard input are trusted (see handlers).

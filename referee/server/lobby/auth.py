@@ -173,7 +173,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class LocalIdentities:
-    """Who may dial the inside socket, by process id."""
+    """The processes that may dial the inside socket."""
 
     names: frozenset[str] = frozenset()  # of all local bots
     processes: dict[int, Identity] = field(default_factory=dict)  # of local bots

@@ -116,7 +116,7 @@ class MatchRoutes:
         return await _events(request, stream, first)
 
     async def wall(self, request: Request) -> Response:
-        """How far the matches under way are."""
+        """Stream the ply counts of the matches under way."""
         return await _events(request, self._follower.wall.stream(), b"")
 
     async def download(self, ending: str, form: Callable[[Record], str | bytes], request: Request) -> Response:
@@ -293,7 +293,7 @@ def position(record: Record, ply: int, view: BoardView | None, problem: str = ""
 
 
 def beside(scene: Scene | None) -> dict[str, Any]:
-    """What a picture does not show: what each colour holds, what else lies there, and the signs on the board."""
+    """Return the text beside a board: the tokens of each colour, the other tokens, the legend."""
     tokens = scene.tokens if scene else []
     return {
         "held": {colour: _said(tokens, colour) for colour in ("black", "white")},
@@ -303,7 +303,7 @@ def beside(scene: Scene | None) -> dict[str, Any]:
 
 
 def _said(tokens: Sequence[Token], owner: str) -> str:
-    """The tokens of an owner in one line; "Black has captured 3" is said beside Black as "captured 3"."""
+    """Join the tokens of an owner; beside Black, "Black has captured 3" becomes "captured 3"."""
     texts = (replace_unprintable(token.text)[:CUT] for token in tokens if token.owner == owner)
     return ", ".join(text.removeprefix(f"{owner.capitalize()} has ") for text in texts)
 

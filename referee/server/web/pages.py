@@ -90,12 +90,12 @@ def elo(value: float | None) -> str:
 
 
 def rounded(value: float) -> str:
-    """A rating among others: whole Elo, with a true minus sign."""
+    """Return a rating in whole Elo, with a true minus sign."""
     return f"{value:z.0f}".replace("-", "−")
 
 
 def whole_half(se: float) -> str:
-    """Half of a 95 % interval beside a rating in whole Elo."""
+    """Return half of a 95 % interval in whole Elo."""
     return f"{Z95 * se:.0f}"
 
 
@@ -120,12 +120,12 @@ def most(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
 
 
 def heat(score: BotScore) -> int:
-    """The shade of a cell of the crosstable: from 0, lost everything, to 10, won everything."""
+    """Return the shade of a cell of the crosstable, from 0 (lost every game) to 10 (won every game)."""
     return round(10 * score.share)
 
 
 def face(name: str, size: str = "") -> Markup:
-    """A pattern that belongs to a name: five columns of cells, mirrored, in one of eight colours."""
+    """Draw the pattern of a name: five mirrored columns of cells in one of eight colours."""
     bits = int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], "big")
     cells = "".join(
         f"M{4 + 6 * x} {4 + 6 * y}h6v6h-6z"
@@ -140,17 +140,17 @@ def face(name: str, size: str = "") -> Markup:
 
 
 def game_name(game: str) -> str:
-    """The name of a game as a heading."""
+    """Return the name of a game as a heading."""
     return game[:1].upper() + game[1:]
 
 
 def game_options(options: Mapping[str, object]) -> str:
-    """The options of a game: `size 7, swap`."""
+    """Return the options of a game: `size 7, komi 6.5`."""
     return ", ".join(f"{name} {value}" for name, value in options.items())
 
 
 def control_in_words(control: str) -> str:
-    """A time control: `5 s + 0.05 s a move`; one of another form as it is written."""
+    """Say a time control: `5 s + 0.05 s a move`. Other forms stay as written."""
     if control == "none":
         return "no clock"
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", control)
@@ -162,7 +162,7 @@ def control_in_words(control: str) -> str:
 
 
 def result_in_words(result: str, termination: str) -> str:
-    """How a match came out: `White wins by 12.5 points`, `Draw`, `No result: the engine failed`."""
+    """Say the result of a match: `White wins by 12.5 points`, `Draw`, `No result: engine failed`."""
     kind = termination.replace("_", " ")
     if not result:
         return f"No result: {kind}"
@@ -178,7 +178,7 @@ def result_in_words(result: str, termination: str) -> str:
 
 
 def ago(at: str) -> Markup:
-    """A time as `<time>`: `3 min ago`, its full date in the title; what is not a time, as it is written."""
+    """Return a time as `<time>`, `3 min ago` with the date in its title; text that is not a time stays as written."""
     try:
         moment = datetime.fromisoformat(at)
         moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

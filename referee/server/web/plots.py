@@ -77,7 +77,7 @@ def interval_axis(places: Sequence[RankedPlace]) -> IntervalAxis:
 
 
 def interval(place: RankedPlace, axis: IntervalAxis) -> dict[str, Any]:
-    """For plots.html: the interval of one bot."""
+    """Return the arguments of the macro `interval` for one bot."""
     elo, half = place.row.elo, Z95 * place.row.se
     return {"low": axis.at(elo - half), "middle": axis.at(elo), "high": axis.at(elo + half), "marks": axis.marks}
 

@@ -151,7 +151,7 @@ class RawChannel:
         return said
 
     async def until_right(self, expected: bytes) -> bytes:
-        """For a program without ids: return all bytes until they are as expected, or no more come."""
+        """Read from a program without ids until the bytes match or no more arrive."""
         await self._until(self.transport.now() + _NO_IDS, lambda: re.fullmatch(expected, self.got))
         await self.hear(_MORE)
         self._taken = len(self.got)

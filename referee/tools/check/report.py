@@ -1,4 +1,4 @@
-"""What a check found, as text for people, JSON for programs and JUnit XML for build servers."""
+"""Reports of a check: text for people, JSON for programs, JUnit XML for build servers."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -42,7 +42,7 @@ class BotWord(NamedTuple):
 
 @dataclass(slots=True)
 class PeerInfo:
-    """What is known of the peer; empty fields are unknown."""
+    """Facts about the peer; an empty field is unknown."""
 
     commands: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class CompletionChoice(NamedTuple):
 
 
 class _Argument(NamedTuple):
-    """What is typed: the command with its mark, its complete arguments, and the part of the next with its kind."""
+    """A line being typed: the command with its mark, the complete arguments, the start of the next and its kind."""
 
     mark: str
     name: str

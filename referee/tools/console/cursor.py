@@ -69,7 +69,7 @@ class Cursor:
 
     @property
     def main_line(self) -> str:
-        """How messages call the main line."""
+        """Return the name of the main line in messages."""
         return "match" if self.record else "main line"
 
     def last(self) -> int:

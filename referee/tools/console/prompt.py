@@ -343,7 +343,7 @@ def _layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layou
 
 
 class Arrangement(NamedTuple):
-    """Where the board is, and the room that it leaves."""
+    """The place of the board on the screen, and the room left for the dialogue."""
 
     board: BoardText  # with its caption if both have room
     place: str  # "beside" the dialogue, "below" it, "" for none

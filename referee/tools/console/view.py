@@ -37,7 +37,7 @@ _BOARDS = {SCENE: draw_scene, "showboard": draw_text}
 
 
 class ConsoleView:
-    """What a display shows of a console.
+    """The state of a console that a display shows.
 
     Attributes:
         out: The text to show, (style, text) each; the caller shows and empties it.
