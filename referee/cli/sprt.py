@@ -95,7 +95,8 @@ def sprt(
 def _first_is(new: str | None, results: Results) -> None:
     """Make the new version the first bot. Raises SprtError for results that are not those of one test."""
     if len(results.names) != 2:
-        raise SprtError(f"a test is of two bots; there are {len(results.names)}: {listed(results.names)}")
+        which = f": {listed(results.names)}" if results.names else ", because no game has a result"
+        raise SprtError(f"a test is of two bots; there are {len(results.names)}{which}")
     if new is not None and new not in results.names:
         raise SprtError(f"--new {new}: the bots are {' and '.join(results.names)}")
     if new not in (None, results.names[0]):
