@@ -1,1 +1,1 @@
-
+"""The referee: matches, ladders and servers, and the tools around them."""

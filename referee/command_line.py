@@ -108,8 +108,10 @@ _SHORTEST = 3  # letters of a beginning that is completed
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that is the fewest slips of the keyboard away, or the only one that begins like it; "" if none is
-    near: a suggestion that has little in common with what was typed misleads."""
+    """Return the known word closest to what was typed, or the only one that begins with it, or "" if none is close.
+
+    A suggestion with little in common with the word would mislead, so at most two letters may differ.
+    """
     typed, names = word.lower(), sorted(known)
     letters = len(typed.lstrip("-:"))
     slips = {name: _slips(typed, name.lower()) for name in names}
@@ -122,8 +124,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def message_of(error: "click.ClickException") -> str:
-    """The message of an error without passwords, with our suggestion for an option that does not exist; click's go by
-    common letters."""
+    """Return an error's message without passwords.
+
+    For an unknown option the suggestion is ours: click suggests any option that shares enough letters.
+    """
     from click import NoSuchOption
 
     from ggp.protocol.printed import without_passwords

@@ -114,8 +114,11 @@ def head(record: Record) -> LiveHead:
 
 
 class LiveMatch:
-    """The side file of one match, open: a worker begins a new file for its next match, so this one stays readable to
-    the last event, also when its name is another match's or gone. Any thread may call it."""
+    """The open side file of one match. Thread-safe.
+
+    A worker begins a new file for its next match, so this one stays readable to its last event, even after its name
+    was deleted or given to another match.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._lock = file, threading.Lock()
@@ -178,8 +181,10 @@ class LiveMatch:
 
 
 class LiveMatches:
-    """The side files beside a record (or live_base of a store), each open and read once, however often it is asked
-    for. Any thread may call it."""
+    """The side files beside a record, or beside the live_base of a store. Thread-safe.
+
+    Each file is opened once and read once, however often it is asked for.
+    """
 
     def __init__(self, base: str) -> None:
         self._base, self._lock = base, threading.Lock()
@@ -232,9 +237,16 @@ def find_live(base: str, key: str) -> LiveMatch | None:
 
 
 def live_base(url: str) -> str:
-    """Where the workers of a ladder with this store (a URL of SQLAlchemy) write their side files: beside an SQLite
-    file, else in live_folder, which this makes; "" if that is not this user's alone, because finished matches are
-    also read from there."""
+    """Return the path prefix of the side files that the workers of a ladder write.
+
+    It is the SQLite file itself, or a file in live_folder for other databases. The folder is created.
+
+    Args:
+        url: The SQLAlchemy URL of the ladder's store.
+
+    Returns:
+        The prefix, or "" if other users can write to the folder: finished matches are read from there, too.
+    """
     if url.startswith(_SQLITE):
         return url.removeprefix(_SQLITE)
     folder = live_folder()

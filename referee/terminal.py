@@ -171,9 +171,10 @@ def say(*lines: str) -> None:
 
 
 class ShowProgress(Protocol):
-    """Takes how much is done, of how much in all, and what is being done."""
+    """A callback that shows progress."""
 
-    def __call__(self, done: int, total: int | None = None, what: str = "") -> None: ...
+    def __call__(self, done: int, total: int | None = None, what: str = "") -> None:
+        """Show how much is done, of how much in all, and what is being done."""
 
 
 @contextlib.contextmanager
@@ -279,7 +280,7 @@ class LiveLine:
 
 
 def escape_unprintable(text: str) -> str:
-    """Return the text with each unprintable character written as its escape sequence, such as \\x1b."""
+    r"""Return the text with each unprintable character written as its escape sequence, such as \x1b."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -451,7 +452,7 @@ def visible(text: str) -> str:
 
 
 def quote(data: bytes) -> str:
-    """Bytes as they passed, `\\n` and all others that do not print as escapes, between quotes."""
+    r"""Return bytes between quotes, with `\n` and other unprintable characters as escapes."""
     return f"'{escape_unprintable(data.decode('utf-8', 'backslashreplace'))}'"
 
 

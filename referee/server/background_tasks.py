@@ -68,8 +68,10 @@ class BackgroundTasks:
             self._report(name, error)
 
     async def _failure(self, work: Work) -> BaseException | None:
-        """How it failed. A cancellation that `cancel` did not ask for is a failure, too, such as an
-        awaited future that was cancelled."""
+        """Await the work and return the exception that ended it, or None.
+
+        A cancellation that `cancel` did not ask for, such as that of an awaited future, is a failure as well.
+        """
         try:
             await work
         except asyncio.CancelledError as error:
@@ -118,5 +120,6 @@ async def wait_or_kill(process: Process) -> None:
 
 
 def kill(process: Process) -> None:
+    """Kill a process. Do nothing if it has exited."""
     with contextlib.suppress(ProcessLookupError):
         process.kill()
