@@ -308,6 +308,23 @@ def test_a_rematch_that_has_not_begun_has_no_board(visitor: BrowserVisitor) -> N
     resign(page)
 
 
+def test_events_of_the_same_ply_ask_for_one_board_and_undo_no_click(visitor: BrowserVisitor) -> None:
+    page, asked = sit(visitor, "small"), list[str]()
+    assert over_or_turn(page)
+    page.wait_for_selector(".spot.lit")
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/position") else None)
+    page.evaluate("""() => {
+        position.ply = -1; // as if the opponent had moved: two events tell so, the move and the turn
+        void take({...state, turn: false});
+        void take({...state, turn: true});
+    }""")
+    page.wait_for_selector(".spot.lit")
+    page.locator(".spot.lit").first.click()
+    page.wait_for_timeout(1000)
+    assert page.locator(".spot.chosen").count() == 1 and len(asked) == 1, asked
+    resign(page)
+
+
 def test_no_move_of_the_position_before_can_be_chosen(visitor: BrowserVisitor) -> None:
     page, offered = sit(visitor, "small"), ".spot.lit, #words button, #confirm:not([hidden])"
     assert over_or_turn(page)

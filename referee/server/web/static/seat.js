@@ -10,6 +10,7 @@ const OFFERED = 500; // words that the text field completes
 
 let state = null; // of the seat, as the server says
 let position = null; // as the server drew it
+let loading = null; // { ply, done }: the request for a board that is under way
 let received = 0; // when the state came
 let chosen = []; // cells of the move so far
 let moves = []; // [word, cells] that begin with them
@@ -58,7 +59,7 @@ async function play(word, ply = position.ply) {
 
 function follow() {
   const stream = new EventSource(`${base}/events`);
-  stream.addEventListener("state", (event) => take(JSON.parse(event.data)).catch(fail));
+  stream.addEventListener("state", (event) => receive(JSON.parse(event.data)));
   stream.addEventListener("error", () => {
     part("phase").textContent = "The connection is lost; connecting again …";
     if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 3000);
@@ -67,22 +68,31 @@ function follow() {
 
 const begins = () => state.phase === "waiting" || state.phase === "inviting"; // there is no board yet
 
+// A board that cannot be drawn now is asked for again, unless a newer state has come.
+function receive(next) {
+  take(next).catch((error) => {
+    fail(error);
+    setTimeout(() => state === next && receive(next), 2000);
+  });
+}
+
 async function take(next) {
   const before = state;
   state = next;
   received = performance.now();
+  if (before?.turn !== next.turn || before?.ply !== next.ply) reset();
   show();
   if (next.colour && next.colour !== before?.colour) sitBelow();
-  const other = !position || position.ply !== next.ply || before?.phase !== next.phase;
   if (begins()) {
     position = null;
     spots = new Map();
     part("board").replaceChildren();
-  } else if (next.game && other) {
+    reset();
+  } else if (next.game && position?.ply !== next.ply) {
     paint(); // the moves of the board before are gone at once
     await load();
   }
-  if (before?.turn !== next.turn || before?.ply !== next.ply || other) await choose([]);
+  paint();
 }
 
 function sitBelow() {
@@ -129,18 +139,35 @@ function time(ms) {
 
 // -- the position
 
-async function load() {
+// Several events may name the same ply while its board is on the way. It is asked for once: a second answer would
+// replace the board under a click and undo what was chosen.
+function load() {
+  const ply = state.ply;
+  if (loading?.ply !== ply) {
+    const mine = (loading = { ply, done: fetchBoard().finally(() => loading === mine && (loading = null)) });
+  }
+  return loading.done;
+}
+
+async function fetchBoard() {
   const before = position;
   const found = await ask("position");
-  if (begins() || (position && found.ply < position.ply)) return; // of a match before, or overtaken
+  if (begins() || isOld(found)) return;
   position = found;
   const picture = position.svg && new DOMParser().parseFromString(position.svg, "image/svg+xml").documentElement;
   const focused = part("board").contains(document.activeElement);
   part("board").replaceChildren(...(picture ? [document.importNode(picture, true)] : []));
   for (const colour of ["black", "white"]) part(`held-${colour}`).textContent = position.held[colour];
   part("tokens").textContent = position.tokens;
+  reset();
   addSpots(focused);
   announce(before);
+}
+
+// Whether the board that is shown is the same or a newer one.
+function isOld(found) {
+  if (!position) return false;
+  return found.ply === position.ply ? String(found.played) === String(position.played) : found.ply < position.ply && found.ply !== state.ply;
 }
 
 // What happened, for a screen reader: the move, what was taken, and the time that is left.
@@ -203,6 +230,13 @@ function onKey(event) {
 }
 
 // -- a move
+
+// Nothing is chosen. It happens at once: a later reset could undo a click that came meanwhile.
+function reset() {
+  chosen = [];
+  dead = new Set();
+  moves = position?.moves ?? [];
+}
 
 // The moves that begin with these cells, from the server where it has sent only some.
 async function choose(cells) {
