@@ -65,7 +65,7 @@ def _show_versions(pools: list[PoolSummary], name: str) -> None:
     for pool in pools:
         for seat in reversed(pool.standings.versions(name)):
             place = pool.rated.get(seat.id)
-            rating = (f"{place.row.elo:z.1f}", half(place.row.se)) if place else ("", "")
+            rating = (f"{place.elo:z.1f}", half(place.se)) if place else ("", "")
             score = place.score if place else BotScore()
             share = f"{score.share:.1%}" if score.games else ""
             sheet.add(

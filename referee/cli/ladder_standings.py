@@ -17,17 +17,10 @@ from ggp.referee.ladder.queries import (
     read_crosstable,
 )
 from ggp.referee.ladder.source import chosen_pools, open_ladder
-from ggp.referee.ladder.standings import (
-    TIES,
-    RankedPlace,
-    Standings,
-    misfits_badly,
-    read_standings,
-    standings_json,
-    title_of,
-)
-from ggp.referee.ladder.store.model import PoolEntry, StoredFit
-from ggp.referee.ratings.scale import half, too_few_line
+from ggp.referee.ladder.standings import Standings, read_standings, standings_json, title_of
+from ggp.referee.ladder.store.model import PoolEntry
+from ggp.referee.ratings.scale import half
+from ggp.referee.ratings.standings import RatingTable
 from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, width, wrapped
 
 _SPARE = (("+", "=", "-"), ("forfeits",), ("score",), ("to next", "± ", "LOS"), ("games",))
@@ -55,55 +48,43 @@ run_standings = partial(run_view, standings)  # argv -> exit status
 
 
 def show_standings(found: Standings) -> None:
-    if found.fit is None:
+    """Print the standings of a pool with lines on what the numbers mean."""
+    if (table := found.table) is None:
         names = ", ".join(seat.label for seat in found.seats if seat.active)
         say(
             escape_unprintable(title_of(found.pool)),
             escape_unprintable(f"no game counts yet; entered: {names or 'no bot'}"),
         )
         return
-    forfeited = ["forfeits"] if any(place.score.forfeits for place in found.places) else []
-    noted = ["note"] if any(place.note for place in found.places) else []
+    forfeited = ["forfeits"] if any(row.score.forfeits for row in found.places) else []
+    noted = ["note"] if any(row.note for row in found.places) else []
     heads = ["#", "bot", "Elo", "±", "games", "score", "+", "=", "-", *forfeited, "to next", "± ", "LOS", *noted]
     sheet = TextTable(heads, frozenset({"bot", "note"}), spare=_SPARE)
-    for rank, place in enumerate(found.places, 1):
-        score = place.score
-        share = f"{score.share:.1%}" if score.games else ""
+    for rank, row in enumerate(found.places, 1):
+        score = row.score
         sheet.add(
-            *(rank, place.seat.label, f"{place.row.elo:z.1f}", half(place.row.se), score.games, share),
-            *(score.wins, score.ties, score.losses, *([score.forfeits or ""] if forfeited else []), *_next(place)),
-            *([place.note] if noted else []),
+            *(rank, row.name, f"{row.elo:z.1f}", half(row.se), score.games),
+            *(f"{score.share:.1%}" if score.games else "", score.wins, score.ties, score.losses),
+            *([score.forfeits or ""] if forfeited else []),
+            *row.next_cells(),
+            *([row.note] if noted else []),
         )
     show(sheet, title_of(found.pool))
     columns = screen_columns() or sys.maxsize
-    say(*(wrapped(escape_unprintable(text), columns) for text in _remarks(found, found.fit)))
+    say(*(wrapped(escape_unprintable(text), columns) for text in _remarks(found, table)))
 
 
-def _next(place: RankedPlace) -> tuple[str, str, str]:
-    row = place.row
-    if row.next_elo is None or row.next_se is None or row.next_los is None:
-        return "", "", ""
-    return f"{row.next_elo:z.1f}", half(row.next_se), f"{row.next_los:.1%}"
-
-
-def _remarks(found: Standings, fit: StoredFit) -> list[str]:
+def _remarks(found: Standings, table: RatingTable) -> list[str]:
     """Return lines on what the numbers mean, and where the model misfits."""
-    labels = found.labels
-    seat = f"{fit.advantage:z.1f} ± {half(fit.advantage_se)} Elo"
-    model = f"model {fit.model}, deviance {fit.deviance:.1f} at {fit.freedom} degrees of freedom"
-    remarks = [
+    seat = f"{table.advantage:z.1f} ± {half(table.advantage_se)} Elo"
+    model = f"model {table.model}, deviance {table.deviance:.1f} at {table.freedom} degrees of freedom"
+    return [
         found.zero(),
-        *filter(None, [found.repeats, too_few_line(found.provisional, "provisional")]),
-        f"first seat {seat}; {TIES[fit.model]} = {fit.tie:.3f}; {counted(found.pool.games, 'game')}",
-        model + (": it misfits" if misfits_badly(fit) else ""),
+        *filter(None, [found.repeats, found.provisional]),
+        f"first seat {seat}; {table.ties}; {counted(found.pool.games, 'game')}",
+        model + (": it misfits" if table.misfits_badly else ""),
+        *(f"  {pair}" for pair in table.misfits if table.misfits_badly),
     ]
-    if misfits_badly(fit):
-        remarks += [
-            f"  {labels[pair.first]} against {labels[pair.second]}: {pair.score:g} of {pair.games:g} "
-            f"where {pair.expected:.1f} were expected"
-            for pair in fit.misfits
-        ]
-    return remarks
 
 
 @view("crosstable", "[LADDER]")

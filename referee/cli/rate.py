@@ -4,8 +4,8 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import Any
 
 import click
 
@@ -14,24 +14,17 @@ from ggp.referee.command_line import HELP, run_command
 from ggp.referee.ratings.results import LONGEST_NAME, Results, ResultsError
 from ggp.referee.ratings.scale import (
     effect_lines,
-    groups_line,
     half,
     too_few_line,
     with_enough,
-    zero,
-    zero_line,
 )
 from ggp.referee.ratings.sprt import effect
+from ggp.referee.ratings.standings import RatingTable
 from ggp.referee.terminal import TextTable, escape_unprintable, say, screen_columns, show, wrapped
 from ggp.referee.tools.archive.game_results import listed, repeat_lines, results_of
 
-if TYPE_CHECKING:
-    from ggp.referee.ratings.ratings import Ratings, Standing
-
-
 FARTHEST = 100_000.0  # Elo of an anchor
 LOGISTIC = "logistic"
-WORST = 5  # pairs that fit worst, in the JSON
 RATE_EPILOGUE = """\b
 FILE is a record of `ggp match`; a ladder: its file, its store's file or URL; CSV
 with the columns first,second,result[,count] (result 1, 0.5 or 0 for the first);
@@ -88,11 +81,11 @@ def rate_files(
     if model == LOGISTIC:
         return _show_logistic(results, as_object)
     _check_anchors(anchors, results)
-    ratings = _rate(results, files, model, prior, not no_advantage, anchors)
+    table = _rate(results, files, model, prior, not no_advantage, anchors)
     if as_object:
-        click.echo(json_text(_as_json(ratings, prior, results)))
+        click.echo(json_text(_as_json(table, prior, results)))
     else:
-        show_ratings(ratings, prior, results)
+        show_ratings(table, prior, results)
     return 0
 
 
@@ -153,104 +146,66 @@ def _anchor(word: str) -> tuple[str, float]:
 
 def _rate(
     results: Results, files: Sequence[str], model: str, prior: str, advantage: bool, anchors: dict[str, float]
-) -> "Ratings":
+) -> RatingTable:
+    """Return the table of these results, with all games in its rows and `enough` by the games that count once."""
     from ggp.referee.ratings.bradley_terry import MODELS, Counts, CountsError, Priors
     from ggp.referee.ratings.ratings import rate
 
     try:
         counts = Counts.of(results.rows(), names=results.names)
-        return rate(counts, MODELS[model], Priors(anchors=anchors, plain=prior == "none"), advantage)
+        table = rate(counts, MODELS[model], Priors(anchors=anchors, plain=prior == "none"), advantage).table()
     except CountsError as error:
         raise ResultsError(f"{', '.join(files)}: {error}") from None
+    enough, totals = with_enough(results.rows()) | anchors.keys(), results.totals()
+    rows = []
+    for row in table.rows:
+        games, points = totals[row.name]
+        rows.append(replace(row, games=games, points=points, enough=row.name in enough))
+    return replace(table, rows=rows)
 
 
-def _as_json(ratings: "Ratings", prior: str, results: Results) -> dict[str, Any]:
+def _as_json(table: RatingTable, prior: str, results: Results) -> dict[str, Any]:
     """Return the ratings as plain values, all in Elo.
 
     `se` is the error of this `elo`, whose zero is `zero`; it is null for an anchor, which is held. `next` is the
     difference to the next bot in the list. `enough` says whether the table shows this Elo.
     """
-    standings, enough = ratings.standings(), _with_elo(ratings, results)
-    misfits, totals = ratings.misfits(), results.totals()
-    return {
-        "ratings": [
-            {**asdict(line), "se": line.se or None}
-            | dict(zip(("games", "score"), totals[line.name], strict=True))
-            | {"enough": line.name in enough}
-            for line in standings
-        ],
-        "advantage": ratings.advantage,
-        "model": ratings.model.name,
-        "advantage_se": ratings.advantage_se,
-        "tie": ratings.tie,
-        "prior": prior,
-        "anchors": list(ratings.anchors),
-        "zero": zero(ratings.anchors, grouped=any(line.group for line in standings)),
-        "deviance": math.fsum(pair.deviance for pair in misfits),
-        "degrees_of_freedom": ratings.degrees_of_freedom(),
-        "misfits": [{**asdict(pair), "games": int(pair.games)} for pair in misfits[:WORST]],
-        **_repeats(results),
-    }
+    return table.json() | {"prior": prior, **_repeats(results)}
 
 
-def show_ratings(ratings: "Ratings", prior: str, results: Results) -> None:
-    standings = ratings.standings()
-    enough = _with_elo(ratings, results)
-    grouped = bool(enough) and any(line.group for line in standings)
-    elo, gaps = (["Elo", "±"], ["to next", "± ", "LOS"]) if enough else ([], [])
+def show_ratings(table: RatingTable, prior: str, results: Results) -> None:
+    """Print the ratings as a table with notes; a bot with too few games has no Elo there."""
+    rows, some = table.rows, any(row.enough for row in table.rows)
+    grouped = some and any(row.group for row in rows)
+    elo, gaps = (["Elo", "±"], ["to next", "± ", "LOS"]) if some else ([], [])
     heads = ("#", *["group"] * grouped, "bot", *elo, "games", "score", *gaps)
     sheet = TextTable(heads, frozenset({"bot"}), spare=(("score",), ("to next", "± ", "LOS"), ("games",)))
-    totals = results.totals()
-    for rank, (line, lower) in enumerate(zip(standings, [*standings[1:], None], strict=True), 1):
-        games, points = totals[line.name]
-        share = f"{points / games:.1%}" if games else ""
-        rating, next = [""] * len(elo), [""] * len(gaps)
-        if line.name in enough:
-            rating = [f"{line.elo:z.1f}", half(line.se)]
-            if (after := line.next) and lower and lower.name in enough:
-                next = [f"{after.elo:z.1f}", half(after.se), f"{after.los:.1%}"]
-        sheet.add(rank, *[line.group] * grouped, line.name, *rating, games, share, *next)
+    for rank, (row, lower) in enumerate(zip(rows, [*rows[1:], None], strict=True), 1):
+        share = f"{row.points / row.games:.1%}" if row.games else ""
+        rating = [f"{row.elo:z.1f}", half(row.se)] if row.enough else [""] * len(elo)
+        next = row.next_cells() if row.enough and lower and lower.enough else [""] * len(gaps)
+        sheet.add(rank, *[row.group] * grouped, row.name, *rating, row.games, share, *next)
     show(sheet)
     columns = screen_columns() or sys.maxsize
-    notes = [*_notes(ratings, prior, results), *repeat_lines(results)]
+    notes = [*_notes(table, prior, results), *repeat_lines(results)]
     say(*(wrapped(escape_unprintable(text), columns) for text in notes))
 
 
-def _with_elo(ratings: "Ratings", results: Results) -> set[str]:
-    """Return the bots whose Elo is worth printing; that of an anchor is given."""
-    return with_enough(results.rows()) | ratings.anchors.keys()
-
-
-def groups_of(standings: Iterable["Standing"]) -> list[list[str]]:
-    """Return the names of the bots of each group, if there are several groups."""
-    found = dict[int, list[str]]()
-    for line in standings:
-        if line.group:
-            found.setdefault(line.group, []).append(line.name)
-    return list(found.values())
-
-
-def _notes(ratings: "Ratings", prior: str, results: Results) -> list[str]:
+def _notes(table: RatingTable, prior: str, results: Results) -> list[str]:
     """Say what the numbers mean, and where the model misfits."""
-    seat = f"{ratings.advantage:z.1f} ± {half(ratings.advantage_se)} Elo" if ratings.advantage_se else "fixed at 0"
+    seat = f"{table.advantage:z.1f} ± {half(table.advantage_se)} Elo" if table.advantage_se else "fixed at 0"
     other = f"; the Elo of ggp match: --model {LOGISTIC}" if len(results.names) == 2 else ""
-    standings, enough = ratings.standings(), _with_elo(ratings, results)
-    few = too_few_line([line.name for line in standings if line.name not in enough])
-    if not enough:
-        return [few, counted(results.lines.games, "game")]
-    groups = groups_of(standings)
-    shared = ", shared by the groups" if groups else ""
+    few, games = too_few_line([row.name for row in table.rows if not row.enough]), counted(results.lines.games, "game")
+    if not any(row.enough for row in table.rows):
+        return [few, games]
+    shared = ", shared by the groups" if table.groups else ""
     notes = [
-        *filter(None, [few, groups_line(groups)]),
-        zero_line(ratings.anchors, idle=not (ratings.counts.games > 0).all(), grouped=bool(groups)),
-        f"model {ratings.model.name} (Bradley-Terry), prior {prior}{other}",
-        f"first seat {seat}; {ratings.model.tie} = {ratings.tie:.3f}{shared}; {counted(results.lines.games, 'game')}",
+        *filter(None, [few, table.groups_line]),
+        table.zero_line(),
+        f"model {table.model} (Bradley-Terry), prior {prior}{other}",
+        f"first seat {seat}; {table.ties}{shared}; {games}",
     ]
-    deviance, free = ratings.deviance(), ratings.degrees_of_freedom()
-    if free and deviance > free + 3 * math.sqrt(2 * free):
-        (worst,) = ratings.misfits(1)
-        notes.append(
-            f"the model misfits: deviance {deviance:.1f}, {free} expected; worst: {worst.first} against "
-            f"{worst.second}, {worst.score:g} of {worst.games:g} where {worst.expected:.1f} were expected"
-        )
+    if table.misfits_badly:
+        said = f"the model misfits: deviance {table.deviance:.1f}, {table.freedom} expected"
+        notes.append(f"{said}; worst: {table.misfits[0]}")
     return notes

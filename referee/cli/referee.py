@@ -267,8 +267,8 @@ def _as_json(progress: Progress) -> dict[str, Any]:
             pool: [
                 {
                     "name": place.seat.label,
-                    "elo": place.row.elo,
-                    "se": place.row.se or None,
+                    "elo": place.elo,
+                    "se": place.se or None,
                     "games": place.score.games,
                     "share": place.score.share,
                 }

@@ -26,7 +26,7 @@ from ggp.referee.ratings.sprt import Hypotheses, effect, judge
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
-    from ggp.referee.ratings.ratings import Difference
+    from ggp.referee.ratings.standings import Difference
 Fault = tuple[GameRow, list[str]] | None
 
 
@@ -63,8 +63,8 @@ def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
         "anchor": seat.anchor,
         "active": seat.active,
         "suspended": seat.suspended,
-        "elo": place and place.row.elo,
-        "se": (place and place.row.se) or None,
+        "elo": place and place.elo,
+        "se": (place and place.se) or None,
         "games": place.score.games if place else 0,
     }
 
@@ -79,8 +79,8 @@ def _bot_json(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fa
         "pool": pool.pool.name,
         "label": bot.seat.label,
         "rank": bot.rank or None,
-        "elo": place and place.row.elo,
-        "se": (place and place.row.se) or None,
+        "elo": place and place.elo,
+        "se": (place and place.se) or None,
         "score": plain(bot.score),
         "seat1": plain(bot.first),
         "seat2": plain(bot.second),

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.referee.ladder.progress import Progress
-from ggp.referee.ladder.standings import RankedPlace
+from ggp.referee.ladder.standings import LadderStanding
 from ggp.referee.ladder.tune import TUNE_HEADS, TuneState
 from ggp.referee.ratings.scale import half
 from ggp.referee.terminal import on_terminal, spelled
@@ -161,7 +161,7 @@ def _standings(progress: Progress, room: int) -> list[RenderableType]:
     return [*rows, *more]
 
 
-def _pool(pool: str, lines: list[RankedPlace]) -> Table:
+def _pool(pool: str, lines: list[LadderStanding]) -> Table:
     """Return the standings of a pool. On a narrow terminal names and notes are cut."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim", no_wrap=True)
@@ -170,8 +170,8 @@ def _pool(pool: str, lines: list[RankedPlace]) -> Table:
         table.add_column(spelled(head), justify="right", min_width=width, no_wrap=True)
     table.add_column("", style="italic yellow")
     for rank, place in enumerate(lines, 1):
-        row, score = place.row, place.score
-        numbers = [number(row.elo), half(row.se, 0), f"{score.games:,}", percent(score.share, score.games)]
+        score = place.score
+        numbers = [number(place.elo), half(place.se, 0), f"{score.games:,}", percent(score.share, score.games)]
         table.add_row(f"{rank}", _row(shown(place.seat.label)), *numbers, _row(shown(place.note)))
     return table
 
@@ -300,6 +300,6 @@ def status_line(progress: Progress) -> str:
             words.append(f"{shown(pool)}: {shown(progress.verdicts[pool])}")
         elif lines and lines[0].score.games:
             best = lines[0]
-            error = f" ± {half(best.row.se, 0)}" if best.row.se else ""
-            words.append(f"{shown(pool)}: {shown(best.seat.label)} {number(best.row.elo)}{error}")
+            error = f" ± {half(best.se, 0)}" if best.se else ""
+            words.append(f"{shown(pool)}: {shown(best.seat.label)} {number(best.elo)}{error}")
     return " · ".join(words)

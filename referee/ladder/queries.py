@@ -21,10 +21,9 @@ from ggp.referee.ladder.sequential import PoolTest
 from ggp.referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
 from ggp.referee.ladder.standings import (
     BotScore,
-    RankedPlace,
+    LadderStanding,
     Rater,
     entered,
-    places,
     rate_pool,
     read_standings,
     score_of,
@@ -39,7 +38,6 @@ from ggp.referee.ladder.store.model import (
     PairScore,
     PoolEntry,
     PoolRow,
-    StoredFit,
     StoreEvent,
     Totals,
 )
@@ -47,6 +45,7 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.ratings.scale import expected_share
 from ggp.referee.ratings.sprt import Hypotheses, Verdict
+from ggp.referee.ratings.standings import RatingTable
 from ggp.referee.terminal import escape_unprintable
 
 if TYPE_CHECKING:
@@ -241,7 +240,7 @@ class BotSummary:
     """
 
     seat: PoolEntry
-    place: RankedPlace | None
+    place: LadderStanding | None
     rank: int
     first: BotScore
     second: BotScore
@@ -279,18 +278,16 @@ class PoolSummary:
         self.seats = {seat.id: seat for seat in self.standings.seats}
 
     @cached_property
-    def rated(self) -> dict[int, RankedPlace]:
-        """Every version that ever was, by id, with the ratings of the standings."""
-        fit, seats = self.standings.fit, self.standings.seats
-        scored = {version: BotScore(*counts) for version, counts in self.store.scores(self.pool.id).items()}
-        return {place.seat.id: place for place in places(seats, scored, fit, everyone=True)} if fit else {}
+    def rated(self) -> dict[int, LadderStanding]:
+        """Return the row of every version that ever was, by id."""
+        return {place.seat.id: place for place in self.standings.every}
 
     @cached_property
     def names(self) -> dict[str, str]:
         """Names of the bots, by the labels of their versions."""
         return {seat.label: seat.name for seat in self.standings.seats}
 
-    def history(self, name: str) -> list[RankedPlace]:
+    def history(self, name: str) -> list[LadderStanding]:
         """Return the rated versions of a bot, oldest first."""
         return [self.rated[seat.id] for seat in self.standings.versions(name) if seat.id in self.rated]
 
@@ -395,11 +392,11 @@ def state_of(seat: PoolEntry) -> str:
     return "entered" if seat.active else "withdrawn"
 
 
-def expectations(meetings: Sequence[PairScore], fit: StoredFit | None) -> list[float | None]:
+def expectations(meetings: Sequence[PairScore], fit: RatingTable | None) -> list[float | None]:
     """Return the points that the ratings expect of the first in each meeting; None if one of the two is not rated."""
     if fit is None:
         return [None] * len(meetings)
-    elo = {row.id: row.elo for row in fit.rows}
+    elo = {int(row.name): row.elo for row in fit.rows}
     return [
         met.games * expected_share(fit.model, elo[met.first] - elo[met.second] + fit.advantage, fit.tie)
         if met.first in elo and met.second in elo

@@ -5,9 +5,10 @@ from operator import attrgetter
 
 import numpy as np
 
-from ggp.referee.ladder.store.model import PairScore, PoolEntry, StoredFit
+from ggp.referee.ladder.store.model import PairScore, PoolEntry
 from ggp.referee.ratings.bradley_terry import MODELS, Counts, Floats, Ints, Matrix, Priors
-from ggp.referee.ratings.ratings import KeptRatings, Ratings, rate
+from ggp.referee.ratings.ratings import Ratings, rate
+from ggp.referee.ratings.standings import RatingTable
 
 # -- results per ordered pair of versions, as arrays: a million games are rated quickly -----------------------------
 
@@ -112,7 +113,7 @@ def rate_seats(
     meetings: Iterable[PairScore] | ResultsTable,
     seats: Sequence[PoolEntry],
     model: str = "davidson",
-    start: Ratings | KeptRatings | None = None,
+    start: Ratings | RatingTable | None = None,
 ) -> Ratings:
     """Rate every version that has a game or is active, named by its id. A forfeit is a loss.
 
@@ -125,19 +126,12 @@ def rate_seats(
     return rate_tally(table, seats, [seat.id for seat in seats if seat.active], model, start)
 
 
-def kept_ratings(fit: StoredFit | None, model: str) -> KeptRatings | None:
-    """Return the ratings of a stored fit to start from, None if it has another model."""
-    if fit is None or fit.model != model:
-        return None
-    return KeptRatings({str(row.id): row.elo for row in fit.rows}, fit.advantage, fit.tie)
-
-
 def rate_tally(
     tally: ResultsTable,
     seats: Sequence[PoolEntry],
     here: Sequence[int],
     model: str = "davidson",
-    start: Ratings | KeptRatings | None = None,
+    start: Ratings | RatingTable | None = None,
 ) -> Ratings:
     """Rate the versions with a game, and those with the ids `here`, by a table. Otherwise like rate_seats."""
     ids = np.union1d(tally.ids(), np.array(here, dtype=np.int64))

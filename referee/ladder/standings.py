@@ -1,91 +1,85 @@
-"""The standings of a pool, computed here and rendered as text, JSON and HTML elsewhere.
+"""The standings of a pool of a ladder: the stored ratings with the score and the note of each version.
 
-`read_standings` reads the games counted per version, the ratings of a fit and the notes of each place from a store.
+`read_standings` reads them from a store; ggp.referee.ratings.standings says what a row and a table are.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ggp.protocol.errors import Problem
-from ggp.referee.ladder.store.model import (
-    Drift,
-    FitRow,
-    MisfitRow,
-    PairScore,
-    PoolEntry,
-    PoolRow,
-    StoredFit,
-)
-from ggp.referee.ratings.scale import are_enough, groups_line, half, zero, zero_line
+from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow
+from ggp.referee.ratings.scale import are_enough, half, too_few_line
+from ggp.referee.ratings.standings import RatingTable, Standing
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
-    from ggp.referee.ratings.ratings import Ratings, Standing
+    from ggp.referee.ratings.ratings import Ratings
 
-
-WORST = 5  # misfits that a fit keeps
 _EQUAL = 1e-6  # Elo
+Repeats = Iterable[tuple[int, int, int, int, int]]  # of the store: games of ordered pairs that repeat others
 
 
 @dataclass(frozen=True, slots=True)
 class BotScore:
-    """Games of a version that count. Of the losses `forfeits` were its own fault, of the wins `gifts` the other's."""
+    """The games of a version that count.
+
+    `forfeits` of the losses were its own fault, `gifts` of the wins the other's. `void` games count for nothing.
+    """
 
     wins: int = 0
     ties: int = 0
     losses: int = 0
     forfeits: int = 0
     gifts: int = 0
-    void: int = 0  # besides
+    void: int = 0
 
     @property
     def games(self) -> int:
+        """Return the number of games that count."""
         return self.wins + self.ties + self.losses
 
     @property
     def points(self) -> float:
+        """Return one point for a win, half a point for a tie."""
         return self.wins + self.ties / 2
 
     @property
     def share(self) -> float:
-        """Of the points that could be won; 0 without games."""
+        """Return the share of the points that could be won; 0 without games."""
         return self.points / self.games if self.games else 0.0
 
     def __add__(self, other: "BotScore") -> "BotScore":
-        return BotScore(
-            self.wins + other.wins,
-            self.ties + other.ties,
-            self.losses + other.losses,
-            self.forfeits + other.forfeits,
-            self.gifts + other.gifts,
-            self.void + other.void,
-        )
+        return BotScore(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPlace:
-    """A line of the standings. `note` is "anchor", "suspended: why", how a twin drifts from its anchor, or ""."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LadderStanding(Standing):
+    """A row of a ladder's standings. `note` says what is special: "anchor", "suspended: why", "provisional" or ""."""
 
     seat: PoolEntry
-    row: FitRow
     score: BotScore
-    note: str
+    note: str = ""
+
+    def json(self) -> dict[str, Any]:
+        """Return the row of `ggp rate --json` with what a ladder knows besides."""
+        counts = {name: value for name, value in plain(self.score).items() if name != "void"}
+        seat = {name: getattr(self.seat, name) for name in ("version", "active", "suspended")}
+        return Standing.json(self) | counts | {"bot": self.seat.name, **seat, "note": self.note}
 
 
 def score_of(meeting: PairScore, seat: int = 1) -> BotScore:
     """Return the score of the version in this seat."""
-    if seat == 1:
-        won, lost = meeting.wins, meeting.losses
-        gifts, forfeits = meeting.forfeit_wins, meeting.forfeit_losses
-    else:
-        won, lost = meeting.losses, meeting.wins
-        gifts, forfeits = meeting.forfeit_losses, meeting.forfeit_wins
+    won, lost = meeting.wins, meeting.losses
+    gifts, forfeits = meeting.forfeit_wins, meeting.forfeit_losses
+    if seat == 2:
+        won, lost, gifts, forfeits = lost, won, forfeits, gifts
     return BotScore(won + gifts, meeting.ties, lost + forfeits, forfeits, gifts, meeting.void)
 
 
@@ -94,65 +88,61 @@ def entered(seat: PoolEntry) -> bool:
     return seat.active or (seat.entered and bool(seat.suspended))
 
 
+# -- Ratings as a table that the store keeps; its names are the ids of versions.
+
+
 def is_current(
-    fit: StoredFit, seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], everyone: bool = False
+    fit: RatingTable, seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], everyone: bool = False
 ) -> bool:
-    """Return whether a stored fit still has what the standings of these seats, with these scores, need."""
+    """Return whether a stored table still has what the standings of these seats, with these scores, need."""
     games = sum(score.games for score in scored.values()) // 2
-    rated = {seat.id for seat in seats if seat.active or scored.get(seat.id, BotScore()).games}
-    if fit.games != games or fit.anchors != _anchors(seats, rated) or rated != {row.id for row in fit.rows}:
+    rated = {str(seat.id) for seat in seats if seat.active or scored.get(seat.id, BotScore()).games}
+    if fit.games != games or fit.anchors != _anchors(seats, rated) or rated != {row.name for row in fit.rows}:
         return False
-    shown = {seat.id for seat in seats if everyone or entered(seat)}
-    rows = [row for row in fit.rows if row.id in shown]
+    shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
+    rows = [row for row in fit.rows if row.name in shown]
     # "next" and the mean are of those who were entered then; bots may have left since.
-    if not all(_says_next(fit, above, below) for above, below in pairwise([*rows, None])):
-        return False
-    return _has_its_zero(fit, rows, scored)
+    return all(_says_next(above, below) for above, below in pairwise([*rows, None])) and _has_its_zero(
+        fit, rows, scored
+    )
 
 
-def _says_next(fit: StoredFit, above: FitRow | None, below: FitRow | None) -> bool:
-    """Return whether a row compares its version with the next one, or with none if no game connects the two."""
+def _says_next(above: Standing | None, below: Standing | None) -> bool:
+    """Return whether a row is compared with the next one, or with none if no game connects the two."""
     assert above is not None
-    if below is None or fit.group(above.id) != fit.group(below.id):
-        return above.next_elo is None
-    return above.next_elo is not None and abs(above.next_elo - (above.elo - below.elo)) < _EQUAL
+    if below is None or above.group != below.group:
+        return above.next is None
+    return above.next is not None and abs(above.next.elo - (above.elo - below.elo)) < _EQUAL
 
 
-def make_fit(
-    ratings: "Ratings", pool: int, games: int, seats: Sequence[PoolEntry], everyone: bool = False
-) -> StoredFit:
+def _has_its_zero(fit: RatingTable, rows: Sequence[Standing], scored: Mapping[int, BotScore]) -> bool:
+    """Return whether zero is at the mean of the rows with games, or where the anchors set it."""
+    if fit.anchors:
+        return all(row.elo == fit.anchors[row.name] for row in fit.rows if row.name in fit.anchors)
+    met = [row.elo for row in rows if scored.get(int(row.name), BotScore()).games] or [row.elo for row in rows]
+    return not met or abs(math.fsum(met)) < _EQUAL * len(met)
+
+
+def make_fit(ratings: "Ratings", games: int, seats: Sequence[PoolEntry], everyone: bool = False) -> RatingTable:
     """Return what the store keeps of ratings, whose names are version ids, by so many `games`.
 
     Each entered version is compared with the next lower one; with `everyone`, each version that ever was.
     """
-    shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
-    best = ratings.standings(shown)
-    return StoredFit(
-        pool=pool,
-        games=games,
-        model=ratings.model.name,
-        advantage=ratings.advantage,
-        advantage_se=ratings.advantage_se,
-        tie=ratings.tie,
-        rows=tuple(map(_row, best)),
-        anchors=_anchors(seats, {int(line.name) for line in best}),
-        deviance=ratings.deviance(),
-        freedom=ratings.degrees_of_freedom(),
-        misfits=tuple(
-            MisfitRow(int(pair.first), int(pair.second), pair.games, pair.score, pair.expected, pair.deviance)
-            for pair in ratings.misfits(WORST)
-        ),
-        drifts=tuple(_drifts(ratings, seats)),
-        groups=_groups(best),
-    )
+    table = ratings.table({str(seat.id) for seat in seats if everyone or entered(seat)})
+    rated = {row.name for row in table.rows}
+    present = [seat for seat in seats if str(seat.id) in rated]
+    twins = [  # the same version under another name
+        (str(twin.id), str(anchor.id))
+        for anchor in present
+        for twin in present
+        if anchor.anchor is not None and twin.anchor is None and twin.version == anchor.version
+    ]
+    drifts = tuple(drift for twin, anchor in twins if (drift := ratings.drift(twin, anchor)))
+    return replace(table, games=games, anchors=_anchors(seats, rated), drifts=drifts)
 
 
-def _groups(best: Sequence["Standing"]) -> tuple[tuple[int, ...], ...]:
-    found = dict[int, list[int]]()
-    for line in best:
-        if line.group:
-            found.setdefault(line.group, []).append(int(line.name))
-    return tuple(map(tuple, found.values()))
+def _anchors(seats: Sequence[PoolEntry], rated: set[str]) -> dict[str, float]:
+    return {str(seat.id): seat.anchor for seat in seats if seat.anchor is not None and str(seat.id) in rated}
 
 
 class RatedLater(Problem):
@@ -171,130 +161,117 @@ returns None for fewer than two versions. A rater that does not wait raises Rate
 
 def rate_pool(store: "Store", pool: int, seats: Sequence[PoolEntry], model: str, least: int = 0) -> "Ratings | None":
     """Rate a pool at once, by all games, starting from the ratings that the store keeps: the Rater of commands."""
-    from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
+    from ggp.referee.ladder.rating import ResultsTable, rate_seats
     from ggp.referee.ratings.bradley_terry import CountsError
 
     try:
-        start = kept_ratings(store.fit(pool), model)
-        return rate_seats(ResultsTable.of(store.meeting_counts(pool), store.repeats(pool)), seats, model, start)
+        results = ResultsTable.of(store.meeting_counts(pool), store.repeats(pool))
+        return rate_seats(results, seats, model, store.fit(pool))
     except CountsError:
         return None
 
 
+# -- The standings.
+
+
 def places(
-    seats: Sequence[PoolEntry], scored: Mapping[int, BotScore], fit: StoredFit, everyone: bool = False
-) -> list[RankedPlace]:
-    """Return the standings, best first, of the entered versions, or of every version that ever was."""
-    shown = {seat.id: seat for seat in seats if everyone or entered(seat)}
-    notes = _notes(seats, fit)
-    return [
-        RankedPlace(shown[row.id], row, scored.get(row.id, BotScore()), notes.get(row.id, ""))
-        for row in fit.rows
-        if row.id in shown
-    ]
+    seats: Sequence[PoolEntry],
+    scored: Mapping[int, BotScore],
+    fit: RatingTable,
+    everyone: bool = False,
+    repeats: Repeats = (),
+) -> list[LadderStanding]:
+    """Return the rows of the entered versions, or of every version that ever was, best first.
+
+    A rating is provisional if the games of a version, without its `repeats`, are too few for an Elo.
+    """
+    shown = {str(seat.id): seat for seat in seats if everyone or entered(seat)}
+    counts = {version: Counter(wins=one.wins, ties=one.ties, losses=one.losses) for version, one in scored.items()}
+    for first, second, wins, ties, losses in repeats:
+        for version, won, lost in ((first, wins, losses), (second, losses, wins)):
+            counts.setdefault(version, Counter()).subtract({"wins": won, "ties": ties, "losses": lost})
+    labels = {str(seat.id): seat.label for seat in seats}
+    drifts = {
+        drift.twin: f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f}"
+        f" ± {half(drift.se, 0)} Elo"
+        for drift in fit.drifts
+    }
+    rows = []
+    for row in fit.rows:
+        if seat := shown.get(row.name):
+            score = scored.get(seat.id, BotScore())
+            enough = not row.se or are_enough(counts.get(seat.id, Counter()).values())  # an anchor's Elo is given
+            notes = [
+                f"group {row.group}" if row.group else "",
+                "anchor" if row.name in fit.anchors else "",
+                "" if enough else PROVISIONAL,
+                f"suspended: {seat.suspended}" if seat.suspended else "" if seat.active else "withdrawn",
+                drifts.get(row.name, ""),
+            ]
+            rows.append(
+                LadderStanding(
+                    seat.label,
+                    *(row.elo, row.se, score.games, score.points, row.next, row.group, enough),
+                    seat=seat,
+                    score=score,
+                    note="; ".join(filter(None, notes)),
+                )
+            )
+    return rows
 
 
-def held(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[str, float]:
-    """Return the ratings at which anchors are held, by their labels."""
-    return {seat.label: fit.anchors[seat.id] for seat in seats if seat.id in fit.anchors}
+PROVISIONAL = "provisional"
 
 
-def zero_of(seats: Sequence[PoolEntry], fit: StoredFit, shown: Sequence[RankedPlace], here: bool = True) -> str:
-    """Return the line that explains zero and ±; not `here` if the standings are shown elsewhere."""
-    apart = groups_line(_shown_groups(fit, shown))
-    idle = not all(place.score.games for place in shown)
-    zero = zero_line(held(seats, fit), idle=idle, here=here, grouped=bool(apart))
-    return f"{zero}; {apart}" if apart else zero
+def zero_of(table: RatingTable, here: bool = True) -> str:
+    """Return the line that explains zero and ±, and names groups that never met."""
+    return "; ".join(filter(None, [table.zero_line(here), table.groups_line]))
 
 
-def _shown_groups(fit: StoredFit, shown: Sequence[RankedPlace]) -> list[list[str]]:
-    """Return the labels of the bots shown, by groups that never met; groups without any are left out."""
-    labels = {place.seat.id: place.seat.label for place in shown}
-    groups = [[labels[id] for id in group if id in labels] for group in fit.groups]
-    return [group for group in groups if group]
+def named_table(seats: Sequence[PoolEntry], fit: RatingTable, rows: Sequence[LadderStanding]) -> RatingTable:
+    """Return these rows of a stored table with labels instead of ids."""
+    labels = {str(seat.id): seat.label for seat in seats}
+    misfits = tuple(replace(pair, first=labels[pair.first], second=labels[pair.second]) for pair in fit.misfits)
+    anchors = {labels[version]: elo for version, elo in fit.anchors.items()}
+    return replace(fit, rows=rows, misfits=misfits, anchors=anchors)
 
 
-def misfits_badly(fit: StoredFit) -> bool:
-    """Return whether the deviance is more than three standard deviations above its expectation."""
-    return fit.freedom > 0 and fit.deviance > fit.freedom + 3 * math.sqrt(2 * fit.freedom)
-
-
-def _row(line: "Standing") -> FitRow:
-    row = FitRow(int(line.name), line.elo, line.se, line.games, line.score)
-    return replace(row, next_elo=line.next.elo, next_se=line.next.se, next_los=line.next.los) if line.next else row
-
-
-def _has_its_zero(fit: StoredFit, rows: Sequence[FitRow], scored: Mapping[int, BotScore]) -> bool:
-    """Return whether zero is at the mean of the rows with games, or where the anchors set it."""
-    if fit.anchors:
-        return all(row.elo == fit.anchors[row.id] for row in fit.rows if row.id in fit.anchors)
-    met = [row.elo for row in rows if scored.get(row.id, BotScore()).games] or [row.elo for row in rows]
-    return not met or abs(math.fsum(met)) < _EQUAL * len(met)
-
-
-def _anchors(seats: Sequence[PoolEntry], rated: set[int]) -> dict[int, float]:
-    return {seat.id: seat.anchor for seat in seats if seat.anchor is not None and seat.id in rated}
-
-
-def _drifts(ratings: "Ratings", seats: Sequence[PoolEntry]) -> Iterable[Drift]:
-    """Yield twins of anchors, the same version under another name, that have left their anchor."""
-    rated = set(ratings.counts.names)
-    present = [seat for seat in seats if str(seat.id) in rated]
-    for anchor in [seat for seat in present if seat.anchor is not None]:
-        for twin in [seat for seat in present if seat.anchor is None and seat.version == anchor.version]:
-            if ratings.drifts(str(twin.id), str(anchor.id)):
-                apart = ratings.difference(str(twin.id), str(anchor.id))
-                yield Drift(twin.id, anchor.id, apart.elo, apart.se)
-
-
-def _notes(seats: Sequence[PoolEntry], fit: StoredFit) -> dict[int, str]:
-    labels = {seat.id: seat.label for seat in seats}
-    notes: dict[int, list[str]] = {}
-    for seat in seats:
-        if group := fit.group(seat.id):
-            notes.setdefault(seat.id, []).append(f"group {group}")
-        if seat.id in fit.anchors:
-            notes.setdefault(seat.id, []).append("anchor")
-        if seat.suspended:
-            notes.setdefault(seat.id, []).append(f"suspended: {seat.suspended}")
-        elif not seat.active:
-            notes.setdefault(seat.id, []).append("withdrawn")
-    for drift in fit.drifts:
-        text = f"drifts from its anchor {labels.get(drift.anchor, '?')} by {drift.elo:+.0f} ± {half(drift.se, 0)} Elo"
-        notes.setdefault(drift.twin, []).append(text)
-    return {version: "; ".join(texts) for version, texts in notes.items()}
-
-
-TIES = {"davidson": "ν", "rao-kupper": "δ"}  # what a model calls its parameter of ties
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Standings:
-    """The standings of a pool. If nothing can be rated, `fit` is None and `places` are empty."""
+    """The standings of a pool. If nothing can be rated, `fit` is None and there are no rows.
+
+    `every` has a row for each version that ever was, `places` for those that are shown. `repeated` games repeat others
+    and do not count in ratings.
+    """
 
     pool: PoolRow
     seats: list[PoolEntry]
-    fit: StoredFit | None
-    places: list[RankedPlace]
-    repeated: int = 0  # games that repeat others and do not count in ratings
-    provisional: tuple[str, ...] = ()  # labels of versions with too few games for an Elo
+    fit: RatingTable | None
+    places: list[LadderStanding]
+    every: Sequence[LadderStanding] = ()
+    repeated: int = 0
 
-    @property
-    def labels(self) -> dict[int, str]:
-        """Labels of all versions, by id."""
-        return {seat.id: seat.label for seat in self.seats}
+    @cached_property
+    def table(self) -> RatingTable | None:
+        """Return the table with the rows that are shown, by labels."""
+        return named_table(self.seats, self.fit, self.places) if self.fit else None
 
     def versions(self, name: str) -> list[PoolEntry]:
         """Return all versions of the bot NAME or NAME@VERSION, oldest first."""
         return [seat for seat in self.seats if seat.name == name.partition("@")[0]]
 
     def zero(self, here: bool = True) -> str:
-        """Return the line that explains zero and ±, as zero_of does; "" without ratings."""
-        return zero_of(self.seats, self.fit, self.places, here) if self.fit else ""
+        """Return the line that explains zero and ±; without `here` for a place that does not list the bots."""
+        return zero_of(self.table, here) if self.table else ""
+
+    @property
+    def provisional(self) -> str:
+        """Return a line that names the bots with too few games for an Elo, or ""."""
+        return too_few_line([row.name for row in self.places if not row.enough], PROVISIONAL)
 
     @property
     def repeats(self) -> str:
-        """A line about games that repeat others, or ""."""
+        """Return a line about games that repeat others, or ""."""
         said = f"{self.repeated} of {self.pool.games} games repeat others and do not count in the ratings"
         return f"{said}: these bots do not randomise; write openings = 4 into [pool]" if self.repeated else ""
 
@@ -317,25 +294,14 @@ def read_standings(store: "Store", pool: PoolRow, everyone: bool = False, rate: 
         model = fit.model if fit else "davidson"
         try:
             ratings = rate(store, pool.id, seats, model, fit.games if fit else 0)
-            fit = make_fit(ratings, pool.id, games, seats, everyone) if ratings else None
+            fit = make_fit(ratings, games, seats, everyone) if ratings else None
         except RatedLater:
             if fit is None:
                 raise
     repeats = store.repeats(pool.id)
     repeated = sum(sum(counts) for _, _, *counts in repeats)
-    shown = places(seats, scored, fit, everyone) if fit else []
-    return Standings(pool, seats, fit, shown, repeated, _provisional(shown, repeats))
-
-
-def _provisional(shown: Sequence[RankedPlace], repeats: Iterable[tuple[int, int, int, int, int]]) -> tuple[str, ...]:
-    """Return the labels of the versions whose games, without those that repeat others, are too few for an Elo."""
-    counts = {p.seat.id: Counter(wins=p.score.wins, ties=p.score.ties, losses=p.score.losses) for p in shown}
-    for first, second, wins, ties, losses in repeats:
-        for version, won, lost in ((first, wins, losses), (second, losses, wins)):
-            if version in counts:
-                counts[version].subtract({"wins": won, "ties": ties, "losses": lost})
-    rated = [place.seat for place in shown if place.row.se]  # an anchor's Elo is given
-    return tuple(seat.label for seat in rated if not are_enough(counts[seat.id].values()))
+    every = places(seats, scored, fit, True, repeats) if fit else []
+    return Standings(pool, seats, fit, [row for row in every if everyone or entered(row.seat)], every, repeated)
 
 
 def title_of(pool: PoolRow) -> str:
@@ -352,48 +318,14 @@ def pools_json(objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def standings_json(found: Standings) -> dict[str, Any]:
     """Return the object of `ggp rate --json` with what a ladder knows besides."""
-    fit, labels = found.fit, found.labels
-    misfits = [
-        {**plain(pair), "first": labels[pair.first], "second": labels[pair.second], "games": int(pair.games)}
-        for pair in (fit.misfits if fit else ())
-    ]
-    return {
-        "ratings": [_place_json(place, fit.group(place.seat.id) if fit else 0) for place in found.places],
-        "advantage": fit and fit.advantage,
-        "model": fit and fit.model,
-        "advantage_se": fit and fit.advantage_se,
-        "tie": fit and fit.tie,
-        "anchors": [labels[version] for version in fit.anchors] if fit else [],
-        "zero": zero(held(found.seats, fit), grouped=len(_shown_groups(fit, found.places)) > 1) if fit else None,
-        "deviance": fit and fit.deviance,
-        "degrees_of_freedom": fit and fit.freedom,
-        "misfits": misfits,
-        "games": found.pool.games,
-        "repeated": found.repeated,
-        "game": found.pool.game,
-        "options": found.pool.options,
-        "time": found.pool.control,
-    }
-
-
-def _place_json(place: RankedPlace, group: int) -> dict[str, Any]:
-    """Return a place for JSON. `se` is the error of `elo`, null for an anchor, which is held."""
-    row, score, seat = place.row, place.score, place.seat
-    return {
-        "name": seat.label,
-        "elo": row.elo,
-        "se": row.se or None,
-        "games": score.games,
-        "score": score.points,
-        "next": None if row.next_elo is None else {"elo": row.next_elo, "se": row.next_se, "los": row.next_los},
-        **{name: value for name, value in plain(score).items() if name != "void"},
-        "bot": seat.name,
-        "version": seat.version,
-        "active": seat.active,
-        "suspended": seat.suspended,
-        "note": place.note,
-        "group": group,
-    }
+    if (table := found.table) is None:
+        empty = dict.fromkeys(RatingTable(0, "davidson", 0.0, 0.0, 0.0).json())
+        rated = empty | {"ratings": [], "anchors": [], "misfits": []}
+    else:
+        rated = table.json()
+    pool = found.pool
+    more = {"games": pool.games, "repeated": found.repeated}
+    return rated | more | {"game": pool.game, "options": pool.options, "time": pool.control}
 
 
 def plain(value: object) -> dict[str, Any]:

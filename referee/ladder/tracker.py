@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Playing, Progress, StopConditions
-from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
+from ggp.referee.ladder.rating import ResultsTable, rate_seats
 from ggp.referee.ladder.schedule import PoolSchedule
-from ggp.referee.ladder.standings import BotScore, make_fit, places, zero_of
+from ggp.referee.ladder.standings import BotScore, make_fit, named_table, places, zero_of
 from ggp.referee.ladder.store.model import GAMES, FinishedGame, PairResult, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.tune import state_of
@@ -190,21 +190,21 @@ class ProgressTracker:
         for row, contest in contests.items():
             try:
                 seats = self._store.seats(row)
-                meetings = ResultsTable.of(self._store.meeting_counts(row), self._store.repeats(row))
-                start = self._ratings.get(row) or kept_ratings(self._store.fit(row), contest.model)
+                repeats = self._store.repeats(row)
+                meetings = ResultsTable.of(self._store.meeting_counts(row), repeats)
+                start = self._ratings.get(row) or self._store.fit(row)
                 ratings = self._ratings[row] = rate_seats(meetings, seats, contest.model, start)
                 scored = {version: BotScore(*counts) for version, counts in self._store.scores(row).items()}
-                fit = make_fit(ratings, row, self._store.counted(row), seats)
+                fit = make_fit(ratings, self._store.counted(row), seats)
                 self._store.save_fit(row, fit)
             except CountsError:  # fewer than two bots
                 self._errors[row] = [0.0]
                 continue
             except StoreError:  # the saving of games reports it
                 continue
-            self._progress.standings[contest.pool.name] = places(seats, scored, fit)
-            self._progress.zeros[contest.pool.name] = zero_of(seats, fit, places(seats, scored, fit))
-            active = {seat.id for seat in seats if seat.active}
-            self._errors[row] = [line.se for line in fit.rows if line.id in active]
+            rows = self._progress.standings[contest.pool.name] = places(seats, scored, fit, repeats=repeats)
+            self._progress.zeros[contest.pool.name] = zero_of(named_table(seats, fit, rows))
+            self._errors[row] = [line.se for line in rows if line.seat.active]
             if verdict := contest.schedule.verdict:
                 self._judged(contest.pool.name, verdict)
             self._labels.update((seat.id, seat.label) for seat in seats)

@@ -6,8 +6,8 @@ Two bots are compared by their pairs of games; more of them are rated together.
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import Any
 
 from ggp.protocol.printed import counted
 from ggp.referee.command_line import BAD_USAGE
@@ -30,10 +30,8 @@ from ggp.referee.ratings.scale import (
 )
 from ggp.referee.ratings.sequential import in_words
 from ggp.referee.ratings.sprt import Effect, Verdict, effect
+from ggp.referee.ratings.standings import Standing, groups_of
 from ggp.referee.terminal import LinePart, TextTable, bar_part, escape_unprintable, say, show, span
-
-if TYPE_CHECKING:
-    from ggp.referee.ratings.ratings import Standing
 
 _REASON = 400  # characters of why a bot was at fault
 
@@ -101,8 +99,8 @@ def _losses(report: SeriesReport) -> InterferenceTable:
     return table
 
 
-def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
-    """Return the rating of each bot around a mean of 0, best first; {} if there is nothing to rate."""
+def rate_bots(report: SeriesReport) -> dict[str, Standing]:
+    """Return the standings by name, around a mean of 0, best first; {} if there is nothing to rate."""
     from ggp.referee.ratings.bradley_terry import Counts, CountsError  # numpy: a series of two bots does without
     from ggp.referee.ratings.ratings import rate
 
@@ -113,7 +111,8 @@ def rate_bots(report: SeriesReport) -> "dict[str, Standing]":
         rated = rate(Counts.of(rows, names=[bot.name for bot in bots_of(report)]))
     except CountsError:
         return {}
-    return {line.name: line for line in rated.standings()}
+    enough = with_enough(rows)
+    return {line.name: replace(line, enough=line.name in enough) for line in rated.standings()}
 
 
 def _rows(report: SeriesReport) -> list[tuple[str, str, float, float, float]]:
@@ -126,15 +125,6 @@ def _rows(report: SeriesReport) -> list[tuple[str, str, float, float, float]]:
                 first, second = (run.setup.bots[seat].name for seat in (bot, 1 - bot))
                 rows.append((first, second, score.wins, score.draws, score.losses))
     return rows
-
-
-def _groups(rated: "Mapping[str, Standing]") -> list[list[str]]:
-    """Return the bots of each group, if there are several groups that never met."""
-    found = dict[int, list[str]]()
-    for line in rated.values():
-        if line.group:
-            found.setdefault(line.group, []).append(line.name)
-    return list(found.values())
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------
@@ -154,7 +144,6 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
         ends.update(tally.terminations)
     several = len(report.runs) > 1
     rated = rate_bots(report) if several else {}
-    enough = with_enough(_rows(report))
     suspended = [{"who": who, "reason": reason} for who, reason in report.suspended.items()]
     return {
         "game": setup.setting.game,
@@ -162,7 +151,7 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
         "series": setup.series,
         "seed": setup.seed,
         "time": str(setup.setting.control),
-        "bots": [_bot_json(bot, report, rated, enough) for bot in bots_of(report)],
+        "bots": [_bot_json(bot, report, rated) for bot in bots_of(report)],
         "black": _score_json(colours[0]),
         "white": _score_json(colours[1]),
         "games": sum(tally.games for tally in tallies),
@@ -186,9 +175,7 @@ def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[
     }
 
 
-def _bot_json(
-    bot: BotSpec, report: SeriesReport, rated: "Mapping[str, Standing]", enough: Collection[str]
-) -> dict[str, Any]:
+def _bot_json(bot: BotSpec, report: SeriesReport, rated: Mapping[str, Standing]) -> dict[str, Any]:
     totals, (faults, reasons) = BotTotals(bot, report.runs), _faults(report)
     line = rated.get(bot.name)
     return {
@@ -202,7 +189,7 @@ def _bot_json(
             {
                 "elo": line and line.elo,
                 "se": line and line.se,
-                "enough": line is not None and bot.name in enough,
+                "enough": line is not None and line.enough,
                 "group": line.group if line else 0,
             }
             if len(report.runs) > 1
@@ -350,19 +337,19 @@ def _show_two(report: SeriesReport, title: str) -> None:
 
 def _show_standings(report: SeriesReport, title: str) -> None:
     rated = rate_bots(report)
-    enough = with_enough(_rows(report)) & rated.keys()
-    groups = _groups(rated) if enough else []
+    enough = any(line.enough for line in rated.values())
+    groups = groups_of(list(rated.values())) if enough else []
     heads = ["Elo", "±"] if enough else []
     sheet = _bot_table((*["group"] * bool(groups), *heads))
     order = {name: place for place, name in enumerate(rated)}
     for bot in sorted(bots_of(report), key=lambda bot: order.get(bot.name, len(order))):
         line = rated.get(bot.name)
-        rating = [f"{line.elo:z.1f}", half(line.se)] if line and bot.name in enough else [""] * len(heads)
+        rating = [f"{line.elo:z.1f}", half(line.se)] if line and line.enough else [""] * len(heads)
         sheet.add(bot.name, *[line.group if line else ""] * bool(groups), *rating, *_cells(bot, report))
     show(sheet, title)
     if groups:
         say(escape_unprintable(groups_line(groups)))
-    if few := too_few_line([name for name in rated if name not in enough]):
+    if few := too_few_line([line.name for line in rated.values() if not line.enough]):
         say(escape_unprintable(few))
     if enough:
         say(zero_line({}, grouped=bool(groups)))

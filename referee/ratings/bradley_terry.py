@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.protocol.errors import Problem
 from ggp.referee.ratings.scale import ELO
+from ggp.referee.ratings.standings import TIES
 
 # -- Counts the games of a pool per ordered pair of bots. A forfeit is a loss.
 
@@ -199,8 +200,8 @@ def _sigmoid(x: Floats) -> Floats:
     return np.exp(-np.logaddexp(0, -x))
 
 
-DAVIDSON = OutcomeModel("davidson", "ν", _davidson, _davidson_derivatives)
-RAO_KUPPER = OutcomeModel("rao-kupper", "δ", _rao_kupper, _rao_kupper_derivatives)
+DAVIDSON = OutcomeModel("davidson", TIES["davidson"], _davidson, _davidson_derivatives)
+RAO_KUPPER = OutcomeModel("rao-kupper", TIES["rao-kupper"], _rao_kupper, _rao_kupper_derivatives)
 MODELS: Mapping[str, OutcomeModel] = {model.name: model for model in (DAVIDSON, RAO_KUPPER)}
 
 

@@ -23,44 +23,7 @@ from ggp.referee.ratings.bradley_terry import (
 )
 from ggp.referee.ratings.scale import ELO
 from ggp.referee.ratings.sprt import phi
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How much stronger one bot is than another: Elo, standard error, LOS = Φ(elo / se)."""
-
-    elo: float
-    se: float
-    los: float
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A bot's line. `elo` and `se` are those of `Ratings.scale`: `se` is the error of this very `elo`, 0 of an anchor.
-
-    `next` is the difference to the next lower bot, None for the last. `group`: see Ratings.groups; 0 if all bots are
-    of one group, or the bot has no game.
-    """
-
-    name: str
-    elo: float
-    se: float
-    games: int
-    score: float
-    next: Difference | None
-    group: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PairMisfit:
-    """An ordered pair's games: points of the first, points expected, and the deviance 2·Σ n·ln(n / expected n)."""
-
-    first: str
-    second: str
-    games: float
-    score: float
-    expected: float
-    deviance: float
+from ggp.referee.ratings.standings import WORST, Difference, Drift, PairMisfit, RatingTable, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +34,6 @@ class _Fitness:
     points: Floats
     expected: Floats
     deviance: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRatings:
-    """What is left of ratings that were kept: Elo by name, on any scale, `advantage` in Elo and `tie` as of Ratings."""
-
-    elo: Mapping[str, float]
-    advantage: float
-    tie: float
-
-    def point(self, names: Sequence[str]) -> StartingPoint | None:
-        """Return where to begin the rating of these bots, some of which may be new; None if nothing is known."""
-        known = [elo for name in names if (elo := self.elo.get(name)) is not None]
-        if not known or not self.tie > 0:
-            return None
-        mean = math.fsum(known) / len(known)
-        theta = np.array([self.elo.get(name, mean) for name in names]) / ELO
-        point = StartingPoint(theta, self.advantage / ELO, math.log(self.tie))
-        return point if np.isfinite([*theta, point.advantage, point.t]).all() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +80,14 @@ class Ratings:
         names = self.counts.names
         return self._difference(names.index(one), names.index(other), self._unshifted(), self._held())
 
-    def drifts(self, twin: str, anchor: str, sigmas: float = 3.0) -> bool:
-        """Return whether an anchor's unpinned twin has left it: the scale of the pool moves, or the anchor changed.
+    def drift(self, twin: str, anchor: str, sigmas: float = 3.0) -> Drift | None:
+        """Return how far an anchor's unpinned twin has left it, or None if it has not.
 
-        A twin is not pinned and never meets its anchor; both play the rest of the pool.
+        A twin that left says that the scale of the pool moves, or that the anchor changed. A twin is not pinned and
+        never meets its anchor; both play the rest of the pool.
         """
         apart = self.difference(twin, anchor)
-        return abs(apart.elo) > sigmas * apart.se
+        return Drift(twin, anchor, apart.elo, apart.se) if abs(apart.elo) > sigmas * apart.se else None
 
     def scale(self, among: Collection[str] | None = None) -> tuple[Floats, Floats]:
         """Return Elo as it is printed and the standard error of each number, in the order of `counts.names`.
@@ -205,6 +150,21 @@ class Ratings:
             )
             for bot, next in zip(order, reversed(lower), strict=True)
         ]
+
+    def table(self, among: Collection[str] | None = None) -> RatingTable:
+        """Return the standings with what they rest on, as `standings` does."""
+        return RatingTable(
+            games=int(self.counts.played.games.sum()),
+            model=self.model.name,
+            advantage=self.advantage,
+            advantage_se=self.advantage_se,
+            tie=self.tie,
+            rows=tuple(self.standings(among)),
+            anchors=self.anchors,
+            deviance=self.deviance(),
+            freedom=self.degrees_of_freedom(),
+            misfits=tuple(self.misfits(WORST)),
+        )
 
     def deviance(self) -> float:
         """Return the deviance of all ordered pairs that met."""
@@ -292,22 +252,41 @@ def rate(
     model: OutcomeModel = DAVIDSON,
     priors: Priors | None = None,
     advantage: bool = True,
-    start: Ratings | KeptRatings | None = None,
+    start: "Ratings | RatingTable | None" = None,
 ) -> Ratings:
-    """Rate a pool. `advantage` False: sitting first is worth nothing. `start`: ratings of before, to refit quickly.
+    """Rate a pool.
 
-    From wherever it begins it ends at the same ratings, but for less than 10⁻⁶ Elo.
+    Args:
+        counts: The results.
+        model: How probable wins, ties and losses are.
+        priors: What is known before; by default the spread of a pool.
+        advantage: False if sitting first is worth nothing.
+        start: Earlier ratings, from which the fit takes fewer steps. It ends at the same ratings from anywhere, but
+            for less than 10⁻⁶ Elo. Ratings by another model are ignored.
 
-    CountsError if there are fewer than two bots, or if a rating is infinite (only without prior): it names the bot.
+    Raises:
+        CountsError: There are fewer than two bots, or a rating is infinite (only without prior). It names the bot.
     """
     priors = priors or Priors()
     before: StartingPoint | None = None
-    if isinstance(start, KeptRatings):
-        before = start.point(counts.names)
+    if isinstance(start, RatingTable):
+        before = starting_point(start, counts.names) if start.model == model.name else None
     elif start is not None and start.counts.names == counts.names:
         before = StartingPoint(start.fitted.theta, start.fitted.advantage, start.fitted.t)
     found = fit(counts, model, priors, advantage, before)
     return Ratings(counts, model, dict(priors.anchors), found, found.theta * ELO)
+
+
+def starting_point(table: RatingTable, names: Sequence[str]) -> StartingPoint | None:
+    """Return where to begin the rating of these bots, some of which may be new; None if nothing is known."""
+    elo = {row.name: row.elo for row in table.rows}
+    known = [elo[name] for name in names if name in elo]
+    if not known or not table.tie > 0:
+        return None
+    mean = math.fsum(known) / len(known)
+    theta = np.array([elo.get(name, mean) for name in names]) / ELO
+    point = StartingPoint(theta, table.advantage / ELO, math.log(table.tie))
+    return point if np.isfinite([*theta, point.advantage, point.t]).all() else None
 
 
 def worths(ratings: Ratings) -> Sequence[float]:

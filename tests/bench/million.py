@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ggp.referee.ladder.queries import PoolSummary
-from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
+from ggp.referee.ladder.rating import ResultsTable, rate_seats
 from ggp.referee.ladder.schedule import Schedule
 from ggp.referee.ladder.standings import make_fit
 from ggp.referee.ladder.store.model import FinishedGame, Format, FormatKind, Pair, Pairing, PoolEntry
@@ -51,13 +51,13 @@ def _rated(path: Path, pool: int) -> list[Row]:
 
         def refit(warm: bool) -> None:
             seats = store.seats(pool)
-            start = kept_ratings(store.fit(pool), "davidson") if warm else None
+            start = store.fit(pool) if warm else None
             ratings = rate_seats(ResultsTable.of(store.meeting_counts(pool), store.repeats(pool)), seats, start=start)
-            store.save_fit(pool, make_fit(ratings, pool, store.counted(pool), seats))
+            store.save_fit(pool, make_fit(ratings, store.counted(pool), seats))
 
         cold, warm = (best(partial(call_cost, partial(refit, start))) for start in (False, True))
         table, seats = ResultsTable.of(store.meeting_counts(pool), store.repeats(pool)), store.seats(pool)
-        start = kept_ratings(store.fit(pool), "davidson")
+        start = store.fit(pool)
         fit = best(partial(call_cost, partial(rate_seats, table, seats, start=start)))
     return [
         *cost_rows("read, rated from nothing, kept", cold),

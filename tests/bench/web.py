@@ -59,7 +59,7 @@ def _rate(path: Path, pool: int) -> None:
     """Keep the ratings in the store, as a ladder that runs does."""
     with Store.open(f"sqlite:///{path}") as store:
         seats = store.seats(pool)
-        store.save_fit(pool, make_fit(rate_seats(store.meetings(pool), seats), pool, store.counted(pool), seats))
+        store.save_fit(pool, make_fit(rate_seats(store.meetings(pool), seats), store.counted(pool), seats))
 
 
 @contextlib.contextmanager

@@ -83,7 +83,7 @@ def elos(file: Path, pool: str = "main") -> dict[str, float]:
         labels = {seat.id: seat.label for seat in store.seats(row.id)}
         fit = store.fit(row.id)
         assert fit is not None
-        return {labels[row.id]: row.elo for row in fit.rows}
+        return {labels[int(row.name)]: row.elo for row in fit.rows}
 
 
 def check_whole(file: Path) -> None:

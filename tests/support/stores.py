@@ -30,7 +30,8 @@ from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import TimeControl
 from ggp.referee.match.series import GameResult, SeriesConfig, seats
 from ggp.referee.match.setting import Setting, Timeouts
-from ggp.referee.ratings.ratings import Ratings, Standing
+from ggp.referee.ratings.ratings import Ratings
+from ggp.referee.ratings.standings import Standing
 from ggp.referee.records import pack
 from tests.support.series import make_setup, play
 
@@ -206,7 +207,7 @@ class Filled:
         """Save a fit, as a ladder that runs does."""
         id = self.pools[pool]
         seats, meetings = self.store.seats(id), self.store.meetings(id)
-        fit = make_fit(rate_seats(meetings, seats), id, sum(met.games for met in meetings), seats)
+        fit = make_fit(rate_seats(meetings, seats), sum(met.games for met in meetings), seats)
         self.store.save_fit(id, fit)
 
     def play(self, setup: SeriesConfig, pool: str = "fast") -> None:

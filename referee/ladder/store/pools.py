@@ -9,12 +9,8 @@ from ggp.referee.ladder.store.counts import COLUMNS, SCORE_COLUMNS
 from ggp.referee.ladder.store.database import execute_many, read_options
 from ggp.referee.ladder.store.model import (
     GAMES,
-    Drift,
-    FitRow,
-    MisfitRow,
     PoolGames,
     PoolRow,
-    StoredFit,
     StoreEvent,
     Totals,
 )
@@ -32,9 +28,10 @@ from ggp.referee.ladder.store.schema import (
     tallies,
     versions,
 )
+from ggp.referee.ratings.standings import Difference, Drift, PairMisfit, RatingTable, Standing
 
 _POOL = ("id", "key", "name", "game", "options", "control", "openings", "rated")
-_ROW = ("version", "elo", "se", "games", "score", "next_elo", "next_se", "next_los")
+_ROW = ("elo", "se", "games", "score", "next_elo", "next_se", "next_los")
 _RESULTS = ("wins", "ties", "losses", "void")  # of endings
 _GAMES = endings.c.wins + endings.c.ties + endings.c.losses  # that count
 _ADD_RATINGS = ratings.insert()
@@ -109,42 +106,46 @@ def score_counts(connection: Connection, pool: int) -> dict[int, tuple[int, ...]
     return {version: tuple(counts) for version, *counts in connection.execute(query.order_by(scores.c.version))}
 
 
-def save_fit(connection: Connection, pool: int, fit: StoredFit) -> None:
-    """Replace the ratings of a pool."""
+def save_fit(connection: Connection, pool: int, fit: RatingTable) -> None:
+    """Replace the ratings of a pool. The names of the table are ids of versions."""
     for table in (ratings, fits):
         connection.execute(table.delete().where(table.c.pool == pool))
     values = {name: getattr(fit, name) for name in _FIT}
     remarks = msgspec.json.encode(msgspec.convert(fit, _Remarks, from_attributes=True)).decode()
     connection.execute(fits.insert().values(pool=pool, remarks=remarks, **values))
-    rows = [
-        {"pool": pool, "rank": rank, "version": row.id, **{name: getattr(row, name) for name in _ROW[1:]}}
-        for rank, row in enumerate(fit.rows)
-    ]
+    rows = []
+    for rank, row in enumerate(fit.rows):
+        after = (row.next.elo, row.next.se, row.next.los) if row.next else (None, None, None)
+        numbers = dict(zip(_ROW, (row.elo, row.se, row.games, row.points, *after), strict=True))
+        rows.append({"pool": pool, "rank": rank, "version": int(row.name), **numbers})
     if rows:
         execute_many(connection, _ADD_RATINGS, rows)
 
 
-def load_fit(connection: Connection, pool: int) -> StoredFit | None:
+def load_fit(connection: Connection, pool: int) -> RatingTable | None:
     """Return the last ratings that were saved; None if there are none, or of another form."""
-    row = connection.execute(select(fits).where(fits.c.pool == pool)).one_or_none()
-    if row is None:
+    fit = connection.execute(select(fits).where(fits.c.pool == pool)).one_or_none()
+    if fit is None:
         return None
     try:
-        remarks = msgspec.structs.asdict(msgspec.json.decode(row.remarks, type=_Remarks))
+        remarks = msgspec.structs.asdict(msgspec.json.decode(fit.remarks, type=_Remarks))
     except msgspec.DecodeError:
         return None
-    query = select(*(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool).order_by(ratings.c.rank)
-    rows = tuple(FitRow(*values) for values in connection.execute(query))
-    values = {name: getattr(row, name) for name in _FIT}
-    return StoredFit(pool=pool, rows=rows, **values, **remarks)
+    groups = {version: number for number, group in enumerate(remarks.pop("groups"), 1) for version in group}
+    query = select(ratings.c.version, *(ratings.c[name] for name in _ROW)).where(ratings.c.pool == pool)
+    rows = []
+    for version, elo, se, games, points, *after in connection.execute(query.order_by(ratings.c.rank)):
+        next = None if after[0] is None else Difference(*after)
+        rows.append(Standing(str(version), elo, se, games, points, next, groups.get(str(version), 0)))
+    return RatingTable(rows=tuple(rows), **{name: getattr(fit, name) for name in _FIT}, **remarks)
 
 
 class _Remarks(msgspec.Struct):
-    """The fields of a StoredFit that are kept as JSON."""
+    """The fields of a RatingTable that are stored as JSON."""
 
-    anchors: dict[int, float]
+    anchors: dict[str, float]
     deviance: float
     freedom: int
-    misfits: tuple[MisfitRow, ...]
+    misfits: tuple[PairMisfit, ...]
     drifts: tuple[Drift, ...]
-    groups: tuple[tuple[int, ...], ...]
+    groups: list[list[str]]

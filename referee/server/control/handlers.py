@@ -201,9 +201,9 @@ class RefereeCommands:
             found = read_standings(self._need_store(), pool)
             zero = "anchors" if found.fit and found.fit.anchors else "mean"
             for rank, place in enumerate(found.places, 1):
-                score, error = place.score, half(place.row.se) or "-"
+                score, error = place.score, half(place.se) or "-"
                 lines.append(
-                    f"pool={pool.name} rank={rank} name={place.seat.label} elo={place.row.elo:z.1f} error={error}"
+                    f"pool={pool.name} rank={rank} name={place.seat.label} elo={place.elo:z.1f} error={error}"
                     f" games={score.games} score={score.share:.4f} wins={score.wins} ties={score.ties}"
                     f" losses={score.losses} forfeits={score.forfeits} zero={zero}"
                 )

@@ -18,7 +18,7 @@ from ggp.protocol.drawing.svg import GRADIENTS
 from ggp.protocol.rules_text import Rules
 from ggp.referee.ladder.queries import recent_games, state_of, when
 from ggp.referee.ladder.source import exact
-from ggp.referee.ladder.standings import TIES, BotScore, misfits_badly, title_of
+from ggp.referee.ladder.standings import BotScore, title_of
 from ggp.referee.ratings.scale import MEANS, Z95, after_stop, effect_lines, half, in_elo
 from ggp.referee.ratings.sprt import effect
 from ggp.referee.server.web.plots import interval, interval_axis, llr_plot, mark, rate_plot, rating_plot
@@ -305,7 +305,6 @@ _environment.globals |= {
     "in_words": in_words,
     "llr_plot": lambda curve, about: render_plot("ratio", about=about, **llr_plot(curve)),
     "MEANS": MEANS,
-    "misfits_badly": misfits_badly,
     "rules_as_html": rules_as_html,
     "quoted": shlex.quote,
     "rate_plot": lambda match, ply: render_plot(
@@ -314,7 +313,6 @@ _environment.globals |= {
     "recent_games": recent_games,
     "rating_plot": lambda places: render_plot("ratings", **rating_plot(places)),
     "state_of": state_of,
-    "TIES": TIES,
     "title_of": title_of,
     "VERDICTS": VERDICTS,
     "when": when,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggp.referee.ladder.queries import Curve, thinned
-from ggp.referee.ladder.standings import RankedPlace
+from ggp.referee.ladder.standings import LadderStanding
 from ggp.referee.ladder.tune import TuneState
 from ggp.referee.ratings.scale import Z95
 
@@ -32,9 +32,9 @@ class Bar:
         return f" ± {self.half:.0f}" if self.half else ""
 
 
-def rating_plot(places: Sequence[RankedPlace]) -> dict[str, Any]:
+def rating_plot(places: Sequence[LadderStanding]) -> dict[str, Any]:
     """For plots.html: a row for each bot, best first; a dot, and a line over the interval."""
-    bars = [Bar(place.seat.label, place.row.elo, Z95 * place.row.se) for place in places]
+    bars = [Bar(place.seat.label, place.elo, Z95 * place.se) for place in places]
     low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
     marks = ticks(low, high, 7)
     low, high = min(low, marks[0]), max(high, marks[-1])
@@ -68,17 +68,17 @@ class IntervalAxis:
         return 100 * (elo - self.low) / (self.high - self.low)
 
 
-def interval_axis(places: Sequence[RankedPlace]) -> IntervalAxis:
+def interval_axis(places: Sequence[LadderStanding]) -> IntervalAxis:
     """Return an axis on which the 95 % intervals of all these bots lie."""
-    halves = [(place.row.elo, Z95 * place.row.se) for place in places]
+    halves = [(place.elo, Z95 * place.se) for place in places]
     low, high = _range([elo - half for elo, half in halves], [elo + half for elo, half in halves])
     axis = IntervalAxis(low, high, [])
     return IntervalAxis(low, high, [(value, axis.at(value)) for value in ticks(low, high, 5)])
 
 
-def interval(place: RankedPlace, axis: IntervalAxis) -> dict[str, Any]:
+def interval(place: LadderStanding, axis: IntervalAxis) -> dict[str, Any]:
     """Return the arguments of the macro `interval` for one bot."""
-    elo, half = place.row.elo, Z95 * place.row.se
+    elo, half = place.elo, Z95 * place.se
     return {"low": axis.at(elo - half), "middle": axis.at(elo), "high": axis.at(elo + half), "marks": axis.marks}
 
 

@@ -72,7 +72,7 @@ def test_no_number_is_minus_zero(capsys: pytest.CaptureFixture[str]) -> None:
     results.add(RatedBot("b"), RatedBot("a"), 0, 10)
     for trace in (-1e-15, 1e-15):
         fitted = replace(ratings.fitted, advantage=trace)
-        show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])), "pool", results)
+        show_ratings(replace(ratings, fitted=fitted, elo=np.array([trace, -trace])).table(), "pool", results)
         out = capsys.readouterr().out
         assert "first seat 0.0 ±" in out and "-0.0" not in out
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from ggp.referee.ladder.queries import PoolSummary, RecentGames, recent_games
-from ggp.referee.ladder.rating import ResultsTable, kept_ratings, rate_seats
+from ggp.referee.ladder.rating import ResultsTable, rate_seats
 from ggp.referee.ladder.standings import BotScore, make_fit, read_standings, standings_json
-from ggp.referee.ladder.store.model import FitRow, GameRow, Pairing, PairScore, PoolEntry, StoredFit
-from ggp.referee.ratings.ratings import KeptRatings, Ratings
+from ggp.referee.ladder.store.model import GameRow, Pairing, PairScore, PoolEntry
+from ggp.referee.ratings.ratings import Ratings, starting_point
+from ggp.referee.ratings.standings import RatingTable, Standing
 from ggp.referee.server.web.pages import render
 from tests.support.schedule_runs import seats_of
 from tests.support.stores import Filled, ladder, match, meetings_in
@@ -71,11 +72,21 @@ def random_meetings(chance: Random, bots: int, games: int) -> list[PairScore]:
 
 def printed(ratings: Ratings, seats: Sequence[PoolEntry]) -> list[str]:
     """Every number of a fit, finer than any page or table shows it."""
-    fit = make_fit(ratings, 1, 1, seats)
-    rows = [[f"{value:.7f}" if isinstance(value, float) else str(value) for value in astuple(row)] for row in fit.rows]
+    fit = make_fit(ratings, 1, seats)
+    rows = [
+        [f"{value:.7f}" if isinstance(value, float) else str(value) for value in (*astuple(row)[:5], *after)]
+        for row in fit.rows
+        for after in [astuple(row.next) if row.next else ()]
+    ]
     rest = (fit.advantage, fit.advantage_se, fit.tie, fit.deviance)
     misfits = [f"{one.first} {one.second} {one.score:.6f} {one.expected:.6f} {one.deviance:.6f}" for one in fit.misfits]
     return ["; ".join(row) for row in rows] + [f"{value:.6f}" for value in rest] + misfits
+
+
+def kept_table(elo: dict[str, float], advantage: float, tie: float, model: str = "davidson") -> RatingTable:
+    """Ratings of before, by name."""
+    rows = [Standing(name, value, 1.0, 1, 1.0) for name, value in elo.items()]
+    return RatingTable(1, model, advantage, 1.0, tie, rows)
 
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
@@ -92,11 +103,10 @@ def test_a_fit_ends_at_the_same_ratings_wherever_it_begins(model: str, anchored:
         before = random_meetings(chance, bots, 10 * bots)
         now = before + random_meetings(chance, bots, 5 * bots)
         cold = rate_seats(now, seats, model)
-        kept = kept_ratings(make_fit(rate_seats(before, seats, model), 1, 1, seats), model)
-        assert kept is not None
-        again = kept_ratings(make_fit(cold, 1, 1, seats), model)
-        wild = KeptRatings({str(id): chance.gauss(0, 2000) for id in range(1, bots + 1)}, 900.0, 7.0)
-        few = KeptRatings({"1": 30.0, "99": 5.0}, 0.0, 0.1)
+        kept = make_fit(rate_seats(before, seats, model), 1, seats)
+        again = make_fit(cold, 1, seats)
+        wild = kept_table({str(id): chance.gauss(0, 2000) for id in range(1, bots + 1)}, 900.0, 7.0, model)
+        few = kept_table({"1": 30.0, "99": 5.0}, 0.0, 0.1, model)
         for start in (kept, again, wild, few):
             warm = rate_seats(now, seats, model, start)
             assert printed(warm, seats) == printed(cold, seats), (seed, start)
@@ -107,27 +117,24 @@ def test_a_fit_ends_at_the_same_ratings_wherever_it_begins(model: str, anchored:
 def test_what_no_fit_can_begin_from_is_left() -> None:
     names = ["1", "2"]
     for bad in (
-        KeptRatings({}, 0.0, 0.5),
-        KeptRatings({"3": 1.0}, 0.0, 0.5),
-        KeptRatings({"1": 1.0}, 0.0, 0.0),
-        KeptRatings({"1": math.nan}, 0.0, 0.5),
-        KeptRatings({"1": math.inf}, 0.0, 0.5),
-        KeptRatings({"1": 1.0}, math.nan, 0.5),
-        KeptRatings({"1": 1.0}, 0.0, math.inf),
+        kept_table({}, 0.0, 0.5),
+        kept_table({"3": 1.0}, 0.0, 0.5),
+        kept_table({"1": 1.0}, 0.0, 0.0),
+        kept_table({"1": math.nan}, 0.0, 0.5),
+        kept_table({"1": math.inf}, 0.0, 0.5),
+        kept_table({"1": 1.0}, math.nan, 0.5),
+        kept_table({"1": 1.0}, 0.0, math.inf),
     ):
-        assert bad.point(names) is None
-    point = KeptRatings({"1": 1.0}, 0.0, 1.0).point(names)
+        assert starting_point(bad, names) is None
+    point = starting_point(kept_table({"1": 1.0}, 0.0, 1.0), names)
     assert point is not None and point.theta[0] == point.theta[1] and point.t == 0.0
-    fit = StoredFit(1, 1, "davidson", 0.0, 0.0, 0.5, (FitRow(1, 1.0, 1.0, 1, 1.0),))
-    assert kept_ratings(fit, "davidson") is not None
-    assert kept_ratings(fit, "rao-kupper") is kept_ratings(None, "davidson") is None
 
 
 def test_standings_say_the_same_with_and_without_kept_ratings(filled: Filled) -> None:
     (pool,) = filled.store.pools()
     cold = standings_json(read_standings(filled.store, pool))
     seats, meetings = filled.store.seats(pool.id), filled.store.meetings(pool.id)
-    half = make_fit(rate_seats(meetings[: len(meetings) // 2], seats), pool.id, 1, seats)
+    half = make_fit(rate_seats(meetings[: len(meetings) // 2], seats), 1, seats)
     filled.store.save_fit(pool.id, half)  # of fewer games than there are
     assert filled.store.fit(pool.id) == half
     warm = standings_json(read_standings(filled.store, pool))

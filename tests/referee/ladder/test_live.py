@@ -21,8 +21,8 @@ from rich.console import Console
 from ggp.protocol.standard_streams import prepare_streams
 from ggp.referee.ladder.live import compose, duration, final_summary, live_table, log_lines, shares, status_line
 from ggp.referee.ladder.progress import Playing, Progress
-from ggp.referee.ladder.standings import BotScore, RankedPlace
-from ggp.referee.ladder.store.model import FitRow, PoolEntry
+from ggp.referee.ladder.standings import BotScore, LadderStanding
+from ggp.referee.ladder.store.model import PoolEntry
 from ggp.referee.terminal import rich_console
 from tests.support.terminal import TerminalScreen
 
@@ -42,17 +42,18 @@ HOSTILE = (
 )
 
 
-def place(label: str, elo: float, se: float, games: int, share: float, note: str = "") -> RankedPlace:
+def place(label: str, elo: float, se: float, games: int, share: float, note: str = "") -> LadderStanding:
     """A line of the standings."""
     score = BotScore(wins=int(games * share), losses=games - int(games * share))
-    return RankedPlace(PoolEntry(1, label, label, "1"), FitRow(1, elo, se, games, score.points), score, note)
+    seat = PoolEntry(1, label, label, "1")
+    return LadderStanding(label, elo, se, games, score.points, seat=seat, score=score, note=note)
 
 
 def many(bots: int, pools: int = 1) -> Progress:
     """A run whose every name is one of HOSTILE."""
     chance = random.Random(7)
 
-    def line(rank: int) -> RankedPlace:
+    def line(rank: int) -> LadderStanding:
         note = chance.choice(["", "anchor", "suspended: \x1b[1m does not start"])
         return place(chance.choice(HOSTILE), 900.0 - rank, 12.3 + rank, 1000 + rank, 0.5, note)
 

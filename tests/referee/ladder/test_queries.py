@@ -42,12 +42,13 @@ def test_expected_points_are_those_of_the_fit(filled: Filled) -> None:
     a_season(filled)
     id = filled.pools["fast"]
     seats, meetings = filled.store.seats(id), filled.store.meetings(id)
-    fit = make_fit(rate_seats(meetings, seats), id, 1, seats)
+    fit = make_fit(rate_seats(meetings, seats), 1, seats)
     found = expectations(meetings, fit)
     for met, points in zip(meetings, found, strict=True):
         assert points is not None and 0 <= points <= met.games
     for pair in fit.misfits:
-        (number,) = (n for n, met in enumerate(meetings) if (met.first, met.second) == (pair.first, pair.second))
+        both = int(pair.first), int(pair.second)
+        (number,) = (n for n, met in enumerate(meetings) if (met.first, met.second) == both)
         expected = found[number]
         assert expected is not None
         if meetings[number].games == pair.games:

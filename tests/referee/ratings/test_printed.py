@@ -94,7 +94,7 @@ def ladder_of(shape: Shape, seed: int) -> tuple[dict[str, float], Standings]:
     for bot in shape.anchors:
         seats[bot] = replace(seats[bot], anchor=truth[f"bot{bot}"])
     meetings = [PairScore(first, second, *counts) for first, second, counts in played]
-    fit = make_fit(rate_seats(meetings, seats), 1, 1, seats)
+    fit = make_fit(rate_seats(meetings, seats), 1, seats)
     return truth, Standings(POOL, seats, fit, places(seats, scores(meetings), fit))
 
 
@@ -179,8 +179,8 @@ def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:
     """Its own rating is a guess: its error would be in that of all the others."""
     seats = [PoolEntry(number, name, name, name) for number, name in enumerate(("ann", "bob", "new"))]
     meetings = [PairScore(0, 1, 60, 0, 40), PairScore(1, 0, 35, 0, 65)]
-    fit = make_fit(rate_seats(meetings, seats), 1, 200, seats)
-    lines = {row.id: row for row in fit.rows}
+    fit = make_fit(rate_seats(meetings, seats), 200, seats)
+    lines = {int(row.name): row for row in fit.rows}
     assert lines[0].elo + lines[1].elo == pytest.approx(0, abs=1e-9) and lines[0].se < 20 < 200 < lines[2].se
     ladder_standings.show_standings(Standings(POOL, seats, fit, places(seats, scores(meetings), fit)))
     assert "the mean of these bots that have a game" in capsys.readouterr().out
@@ -189,10 +189,11 @@ def test_a_bot_without_games_does_not_move_the_mean(capsys: Capture) -> None:
 def test_versions_and_their_parents_have_mean_zero_too() -> None:
     """The prior of a version is its parent, which pulls no mean to zero."""
     seats = [PoolEntry(1, "old", "old", "v1"), PoolEntry(2, "new", "new", "v2", parent=1)]
-    fit = make_fit(rate_seats([PairScore(1, 2, 30, 0, 70), PairScore(2, 1, 70, 0, 30)], seats), 1, 200, seats)
+    fit = make_fit(rate_seats([PairScore(1, 2, 30, 0, 70), PairScore(2, 1, 70, 0, 30)], seats), 200, seats)
     new, old = fit.rows
     assert new.elo == pytest.approx(-old.elo) and new.se == pytest.approx(old.se)
-    assert new.next_elo == pytest.approx(2 * new.elo) and new.next_se == pytest.approx(2 * new.se)
+    assert new.next is not None
+    assert new.next.elo == pytest.approx(2 * new.elo) and new.next.se == pytest.approx(2 * new.se)
 
 
 def test_json_of_rate_says_the_same(tmp_path: Path, capsys: Capture) -> None:

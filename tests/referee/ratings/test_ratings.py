@@ -207,8 +207,8 @@ def test_a_twin_that_leaves_its_anchor_is_an_alarm() -> None:
             wins = round(400 * share)
             rows += [(bot, other, wins, 0, 400 - wins), (other, bot, 400 - wins, 0, wins)]
     ratings = rate(Counts.of(rows), priors=Priors(anchors={"anchor": 1500}))
-    assert not ratings.drifts("same", "anchor")
-    assert ratings.drifts("worse", "anchor")
+    assert not ratings.drift("same", "anchor")
+    assert ratings.drift("worse", "anchor")
     gap = ratings.difference("worse", "anchor")
     assert gap.elo < -150 and gap.los < 1e-6
 
@@ -218,7 +218,7 @@ def test_standings_and_misfits() -> None:
     ratings = rate(counts)
     lines = ratings.standings()
     assert [line.elo for line in lines] == sorted((line.elo for line in lines), reverse=True)
-    assert {line.name: (line.games, line.score) for line in lines} == {"a": (30, 12.5), "b": (30, 17), "c": (20, 10.5)}
+    assert {line.name: (line.games, line.points) for line in lines} == {"a": (30, 12.5), "b": (30, 17), "c": (20, 10.5)}
     for line, lower in pairwise(lines):
         assert line.next is not None
         assert line.next.elo == pytest.approx(line.elo - lower.elo) and 0.5 <= line.next.los <= 1

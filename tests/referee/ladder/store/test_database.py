@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder.store import database
-from ggp.referee.ladder.store.model import FormatKind, Locked, StoredFit, StoreError
+from ggp.referee.ladder.store.model import FormatKind, Locked, StoreError
 from ggp.referee.ladder.store.store import Store
+from ggp.referee.ratings.standings import RatingTable
 from tests.support.codes import raises
 from tests.support.stores import ladder, match, pairings
 
@@ -180,7 +181,7 @@ def test_a_store_changed_by_hand_is_reported(tmp_path: Path, damage: str, said: 
         for pool in store.pools():
             store.seats(pool.id)
             store.fit(pool.id)
-            store.save_fit(pool.id, StoredFit(pool.id, 0, "davidson", 0, 0, 0, ()))
+            store.save_fit(pool.id, RatingTable(0, "davidson", 0, 0, 0))
     assert said in str(error.value)
 
 

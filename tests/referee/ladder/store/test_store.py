@@ -10,19 +10,18 @@ import pytest
 from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.store import entries
 from ggp.referee.ladder.store.model import (
-    FitRow,
     FormatKind,
     Pair,
     Pairing,
     PairResult,
     PairScore,
-    StoredFit,
     StoreError,
     StoreEvent,
     UnplayablePair,
 )
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.match.bot_spec import BotSpec
+from ggp.referee.ratings.standings import Difference, RatingTable, Standing
 from tests.support.codes import raises
 from tests.support.stores import BOTS, entrant, ladder, match, pairings, pool
 
@@ -310,10 +309,11 @@ def test_fits_are_kept_and_replaced(store: Store) -> None:
     (id,) = store.enrol(ladder()).values()
     one, two, *_ = [seat.id for seat in store.seats(id)]
     assert store.fit(id) is None
-    rows = (FitRow(two, 12.5, 30.0, 4, 2.5, 25.0, 40.0, 0.73), FitRow(one, -12.5, 30.0, 4, 1.5))
+    best = Standing(str(two), 12.5, 30.0, 4, 2.5, Difference(25.0, 40.0, 0.73))
+    rows = (best, Standing(str(one), -12.5, 30.0, 4, 1.5))
     for fit in (
-        StoredFit(id, 4, "davidson", 10.0, 5.0, 0.3, rows),
-        StoredFit(id, 6, "rao-kupper", 9.0, 4.0, 0.2, rows[1:]),
+        RatingTable(4, "davidson", 10.0, 5.0, 0.3, rows),
+        RatingTable(6, "rao-kupper", 9.0, 4.0, 0.2, rows[1:]),
     ):
         store.save_fit(id, fit)
         assert store.fit(id) == fit

@@ -15,8 +15,8 @@ import pytest
 from ggp.protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
 from ggp.referee.cli.ladder_report import main
 from ggp.referee.ladder.queries import Curve
-from ggp.referee.ladder.standings import BotScore, RankedPlace
-from ggp.referee.ladder.store.model import FinishedGame, FitRow, Pairing, PoolEntry
+from ggp.referee.ladder.standings import BotScore, LadderStanding
+from ggp.referee.ladder.store.model import FinishedGame, Pairing, PoolEntry
 from ggp.referee.records import pack, unpack
 from ggp.referee.server.web.pages import file_of, render_plot
 from ggp.referee.server.web.plots import llr_plot, rating_plot, ticks
@@ -317,7 +317,7 @@ def test_ticks_are_round_and_few() -> None:
 def test_plots_are_xml_whatever_they_show() -> None:
     for names in (["one"], HOSTILE):
         places = [
-            RankedPlace(PoolEntry(n, name, name, "v1"), FitRow(n, 100.0 * n, 15.0 * n, 2, 1.0), BotScore(), "")
+            LadderStanding(name, 100.0 * n, 15.0 * n, 2, 1.0, seat=PoolEntry(n, name, name, "v1"), score=BotScore())
             for n, name in enumerate(names)
         ]
         root = ElementTree.fromstring(render_plot("ratings", **rating_plot(places)))
