@@ -7,17 +7,19 @@ import click
 from ggp.protocol.printed import counted, json_text
 from ggp.referee.cli.ladder_games import add_game, game_sheet
 from ggp.referee.cli.ladder_view import json_option, pool_option, run_view, say_pools, show_each, view
-from ggp.referee.ladder.bot_and_pair import (
+from ggp.referee.ladder.queries import (
     BotDetails,
     Duel,
+    PoolSummary,
     bot_json,
     fault_lines,
+    format_of,
     pair_json,
     parent_label,
     read_bot,
     read_duel,
+    state_of,
 )
-from ggp.referee.ladder.queries import PoolSummary, format_of, state_of
 from ggp.referee.ladder.source import ViewError, check_bots, chosen_pools, exact, open_ladder
 from ggp.referee.ladder.standings import BotScore, title_of
 from ggp.referee.ratings.scale import MEANS, effect_lines, half

@@ -64,7 +64,7 @@ def show_standings(found: Standings) -> None:
         score = row.score
         sheet.add(
             *(rank, row.name, f"{row.elo:z.1f}", half(row.se), score.games),
-            *(f"{score.share:.1%}" if score.games else "", score.wins, score.ties, score.losses),
+            *(row.percent, score.wins, score.ties, score.losses),
             *([score.forfeits or ""] if forfeited else []),
             *row.next_cells(),
             *([row.note] if noted else []),
@@ -103,8 +103,8 @@ def crosstable(ladder: str, pool_name: str | None, seats: bool, everyone: bool, 
     if as_object:
         say_pools({table.pool.name: crosstable_json(table) for table in tables})
     elif as_csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+        writer.writeheader()
         writer.writerows(line for table in tables for line in crosstable_lines(table))
     else:
         show_each(tables, _show_crosstable)

@@ -181,10 +181,9 @@ def show_ratings(table: RatingTable, prior: str, results: Results) -> None:
     heads = ("#", *["group"] * grouped, "bot", *elo, "games", "score", *gaps)
     sheet = TextTable(heads, frozenset({"bot"}), spare=(("score",), ("to next", "± ", "LOS"), ("games",)))
     for rank, (row, lower) in enumerate(zip(rows, [*rows[1:], None], strict=True), 1):
-        share = f"{row.points / row.games:.1%}" if row.games else ""
         rating = [f"{row.elo:z.1f}", half(row.se)] if row.enough else [""] * len(elo)
         next = row.next_cells() if row.enough and lower and lower.enough else [""] * len(gaps)
-        sheet.add(rank, *[row.group] * grouped, row.name, *rating, row.games, share, *next)
+        sheet.add(rank, *[row.group] * grouped, row.name, *rating, row.games, row.percent, *next)
     show(sheet)
     columns = screen_columns() or sys.maxsize
     notes = [*_notes(table, prior, results), *repeat_lines(results)]

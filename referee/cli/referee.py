@@ -265,18 +265,12 @@ def _as_json(progress: Progress) -> dict[str, Any]:
         "plies": progress.plies,
         "pools": {
             pool: [
-                {
-                    "name": place.seat.label,
-                    "elo": place.elo,
-                    "se": place.se or None,
-                    "games": place.score.games,
-                    "share": place.score.share,
-                }
-                for place in places
+                {"name": row.name, "elo": row.elo, "se": row.se or None, "games": row.games, "share": row.share}
+                for row in table.rows
             ]
-            for pool, places in progress.standings.items()
+            for pool, table in progress.standings.items()
         },
-        "zero": progress.zeros,
+        "zero": {pool: table.about() for pool, table in progress.standings.items()},
         "terminations": dict(progress.terminations),
         "verdicts": progress.verdicts,
         **run_json(progress),

@@ -274,6 +274,7 @@ def read_ladder(path: Path, lenient: bool = False) -> Ladder:
     """Return the ladder that a file describes, as far as it can be known without starting a process.
 
     Args:
+        path: The file.
         lenient: A bot whose program is missing is unfit, unless the ladder could not be played without it.
 
     Raises:
@@ -286,6 +287,8 @@ def ladder_of(values: dict[str, Any], path: Path, lenient: bool = False) -> Ladd
     """Return the ladder that these values describe, read from the file or to be written there.
 
     Args:
+        values: The content of the file.
+        path: The file, for messages and relative paths.
         lenient: As in read_ladder.
 
     Raises:

@@ -174,6 +174,7 @@ class DaskPool(WorkerPool):
             raise
 
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
+        """Submit a chunk to the scheduler, for workers that can play it."""
         executor = self._executor(self._strict_workers() if any(map(is_strict, chunk)) else ())
         future: Future[BatchResult] = executor.submit(play_here, self._run, OURS, self._bots, chunk)
         return future
@@ -194,6 +195,7 @@ class DaskPool(WorkerPool):
         return tuple(address for address in there if self._missing.get(address) == ())
 
     def gather(self, seconds: float) -> list[BatchResult]:
+        """Return the results that arrived. Raises WorkersLost if the scheduler is gone."""
         if self._client.status != "running":
             raise self._disconnected()
         if time.monotonic() - self._looked > _LOOK:
@@ -203,6 +205,7 @@ class DaskPool(WorkerPool):
         return super().gather(seconds)
 
     def loss(self, error: BaseException) -> WorkersLost:
+        """Return why a chunk failed, in words for the operator."""
         if isinstance(error, ImportError):
             reason = f"a worker of {without_password(self.url)} is not of our kind ({error}): install {OURS} there"
             return WorkersLost(reason, code="wrong-version")
@@ -214,6 +217,7 @@ class DaskPool(WorkerPool):
         return WorkersLost(f"{without_password(self.url)} could not play a batch; last: {text}")
 
     def drop(self, keys: list[str]) -> bool:
+        """Return False: matches cannot be dropped one by one."""
         return False  # its workers hear of whole runs only
 
     def playing(self) -> None:
@@ -225,6 +229,7 @@ class DaskPool(WorkerPool):
             self._client.run(end_run, self._run, on_error="ignore", callback_timeout=_TELL)
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
+        """Stop the run and return what its workers still deliver."""
         self.stop()
         return super().drain(_LAST if self._client.status == "running" and self.count_slots() else 0.0)
 

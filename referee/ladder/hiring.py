@@ -40,15 +40,19 @@ class PoolToCome(WorkerPool):
         return self._coming.result()
 
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
+        """Raise WorkersLost: nobody is here to play."""
         raise WorkersLost("there are no workers yet")
 
     def loss(self, error: BaseException) -> WorkersLost | None:
+        """Return the error if it is a loss of workers."""
         return error if isinstance(error, WorkersLost) else None
 
     def drop(self, keys: list[str]) -> bool:
+        """Return False: no match is under way."""
         return False
 
     def playing(self) -> dict[int, float]:
+        """Return {}: no match is under way."""
         return {}
 
     def stop(self) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.control import Control
@@ -16,9 +16,9 @@ from rich.text import Text
 
 from ggp.protocol.drawing.scene import replace_unprintable
 from ggp.referee.ladder.progress import Progress
-from ggp.referee.ladder.standings import LadderStanding
 from ggp.referee.ladder.tune import TUNE_HEADS, TuneState
 from ggp.referee.ratings.scale import half
+from ggp.referee.ratings.standings import Standing
 from ggp.referee.terminal import on_terminal, spelled
 
 OFTEN = 2  # drawings a second at the most: one may take 25 ms
@@ -98,12 +98,11 @@ def final_summary(progress: Progress) -> RenderableType:
     rows: list[RenderableType] = [_row(" · ".join(headline(progress)), "bold"), *_verdicts(progress)]
     if progress.tune:
         rows += [Text(), *_tune(progress.tune, len(progress.tune.rows) + 2)]
-    for pool, lines in progress.standings.items() if not progress.tune else ():
-        rows += [Text(), _pool(pool, lines[:MOST_RATED])]
-        if len(lines) > MOST_RATED:
-            rows.append(_row(f"… {len(lines) - MOST_RATED:,} more", "dim"))
-        if pool in progress.zeros:
-            rows.append(_row(shown(progress.zeros[pool]), "dim"))
+    for pool, table in progress.standings.items() if not progress.tune else ():
+        rows += [Text(), _pool(pool, table.rows[:MOST_RATED])]
+        if len(table.rows) > MOST_RATED:
+            rows.append(_row(f"… {len(table.rows) - MOST_RATED:,} more", "dim"))
+        rows.append(_row(shown(table.about()), "dim"))
     counts = Table.grid()
     for what, text, style in _counts(progress):
         counts.add_row(what, Text(spelled(text)), style=style)
@@ -148,20 +147,21 @@ def _standings(progress: Progress, room: int) -> list[RenderableType]:
     pools = list(progress.standings.items())
     count = min(len(pools), max(1, room // 3))
     more = [_row(f"pools not shown: {len(pools) - count}", "dim")] if count < len(pools) else []
-    wanted = [1 + len(lines) + (pool in progress.zeros) for pool, lines in pools[:count]]
+    wanted = [2 + len(table.rows) for _, table in pools[:count]]
     rows: list[RenderableType] = []
-    for (pool, lines), fair in zip(pools, shares(wanted, room - len(more)), strict=False):
+    for (pool, table), fair in zip(pools, shares(wanted, room - len(more)), strict=False):
+        lines = table.rows
         best = lines if len(lines) < fair else lines[: max(0, fair - 2)]
         if fair > 0:
             rows.append(_pool(pool, best))
         if len(best) < len(lines) and fair > 1:
             rows.append(_row(f"… {len(lines) - len(best):,} more", "dim"))
-        elif pool in progress.zeros and 1 + len(lines) < fair:
-            rows.append(_row(shown(progress.zeros[pool]), "dim"))
+        elif 1 + len(lines) < fair:
+            rows.append(_row(shown(table.about()), "dim"))
     return [*rows, *more]
 
 
-def _pool(pool: str, lines: list[LadderStanding]) -> Table:
+def _pool(pool: str, lines: Sequence[Standing]) -> Table:
     """Return the standings of a pool. On a narrow terminal names and notes are cut."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim", no_wrap=True)
@@ -170,9 +170,8 @@ def _pool(pool: str, lines: list[LadderStanding]) -> Table:
         table.add_column(spelled(head), justify="right", min_width=width, no_wrap=True)
     table.add_column("", style="italic yellow")
     for rank, place in enumerate(lines, 1):
-        score = place.score
-        numbers = [number(place.elo), half(place.se, 0), f"{score.games:,}", percent(score.share, score.games)]
-        table.add_row(f"{rank}", _row(shown(place.seat.label)), *numbers, _row(shown(place.note)))
+        numbers = [number(place.elo), half(place.se, 0), f"{place.games:,}", place.percent]
+        table.add_row(f"{rank}", _row(shown(place.name)), *numbers, _row(shown(place.note)))
     return table
 
 
@@ -233,11 +232,6 @@ def number(value: float) -> str:
     return f"{value:.0f}" if math.isfinite(value) else "-"
 
 
-def percent(share: float, games: int) -> str:
-    """Return a share of points in percent; "" without games."""
-    return f"{share:.1%}" if games else ""
-
-
 def duration(seconds: float) -> str:
     """Return seconds as `0:07`, `1:02:03` or `3 d 04:05`."""
     if not math.isfinite(seconds):
@@ -295,11 +289,11 @@ def status_line(progress: Progress) -> str:
         ]
         words += [shown(text) for text in progress.verdicts.values()]
         return " · ".join(words)
-    for pool, lines in progress.standings.items():
+    for pool, table in progress.standings.items():
         if pool in progress.verdicts:
             words.append(f"{shown(pool)}: {shown(progress.verdicts[pool])}")
-        elif lines and lines[0].score.games:
-            best = lines[0]
+        elif table.rows and table.rows[0].games:
+            best = table.rows[0]
             error = f" ± {half(best.se, 0)}" if best.se else ""
-            words.append(f"{shown(pool)}: {shown(best.seat.label)} {number(best.elo)}{error}")
+            words.append(f"{shown(pool)}: {shown(best.name)} {number(best.elo)}{error}")
     return " · ".join(words)

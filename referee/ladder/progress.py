@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ggp.protocol.errors import Problem
-from ggp.referee.ladder.standings import LadderStanding
 from ggp.referee.ladder.store.model import GAMES, Pair, PairResult, PoolGames
 from ggp.referee.ladder.tune import TuneState
 from ggp.referee.match.worker import Batch, BatchResult
+from ggp.referee.ratings.standings import RatingTable
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.run import LadderRun
@@ -45,8 +45,7 @@ class Progress:
     seconds: float = 0.0
     rate: float = 0.0  # games a second, recently
     left: float | None = None  # seconds, an estimate
-    standings: dict[str, list[LadderStanding]] = field(default_factory=dict)  # by pool, best first
-    zeros: dict[str, str] = field(default_factory=dict)  # by pool: the line under them, what zero is
+    standings: dict[str, RatingTable] = field(default_factory=dict)  # by pool
     playing: list[Playing] = field(default_factory=list)
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)

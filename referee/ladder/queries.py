@@ -11,25 +11,27 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 import msgspec
 
-from ggp.protocol.records import MatchEnded, Party, Record, RecordError, read_records
-from ggp.referee.ladder.sequential import PoolTest
+from ggp.protocol.records import MatchEnded, MatchStarted, Party, Record, RecordError, read_records
+from ggp.referee.ladder.sequential import PoolTest, played_pair
 from ggp.referee.ladder.source import Trouble, ViewError, check_bots, chosen_pools, read_top, seat_of
 from ggp.referee.ladder.standings import (
     BotScore,
     LadderStanding,
     Rater,
     entered,
+    plain,
     rate_pool,
     read_standings,
     score_of,
 )
 from ggp.referee.ladder.store.model import (
     EITHER_WAY,
+    GAMES,
     TESTED,
     Entrant,
     Format,
@@ -44,8 +46,9 @@ from ggp.referee.ladder.store.model import (
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.match.clock import ControlKind, TimeControl
 from ggp.referee.ratings.scale import expected_share
-from ggp.referee.ratings.sprt import Hypotheses, Verdict
-from ggp.referee.ratings.standings import RatingTable
+from ggp.referee.ratings.sequential import ObservedPairs
+from ggp.referee.ratings.sprt import Hypotheses, Verdict, effect, judge
+from ggp.referee.ratings.standings import Difference, RatingTable
 from ggp.referee.terminal import escape_unprintable
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
 
 
 Point = TypeVar("Point")
+Fault = tuple[GameRow, list[str]] | None  # a match that ended by it, and what it left behind
 
 
 # -- crosstable -------------------------------------------------------------------------------------------------------
@@ -102,19 +106,19 @@ def cross_scores(
 COLUMNS = ("pool", "first", "second", "games", "points", "wins", "ties", "losses", "forfeits", "gifts", "void")
 
 
-def crosstable_lines(table: Crosstable) -> list[list[object]]:
-    """Return the COLUMNS of every pair."""
+def crosstable_lines(table: Crosstable) -> list[dict[str, Any]]:
+    """Return every pair by COLUMNS."""
+    names = COLUMNS[3:]
     return [
-        [
-            *(table.pool.name, first.label, second.label, score.games, score.points),
-            *(score.wins, score.ties, score.losses, score.forfeits, score.gifts, score.void),
-        ]
+        {"pool": table.pool.name, "first": first.label, "second": second.label}
+        | {name: getattr(score, name) for name in names}
         for first, second, score in table.pairs
     ]
 
 
 def crosstable_json(table: Crosstable) -> dict[str, Any]:
-    cells = [dict(zip(COLUMNS[1:], line[1:], strict=True)) for line in crosstable_lines(table)]
+    """Return the crosstable for JSON."""
+    cells = [{name: line[name] for name in COLUMNS[1:]} for line in crosstable_lines(table)]
     return {"bots": [bot.label for bot in table.bots], "seats": table.seats, "cells": cells}
 
 
@@ -249,6 +253,7 @@ class BotSummary:
 
     @property
     def score(self) -> BotScore:
+        """Return the score in both seats."""
         return self.first + self.second
 
 
@@ -266,7 +271,10 @@ class PoolSummary:
         """Read the standings.
 
         Args:
+            store: An open store.
+            pool: The pool.
             form: The ladder's format, if it is known.
+            rate: Rates the pool if the stored ratings are outdated.
             whole: All bots will be asked for, so that all meetings should be read at once.
 
         Raises:
@@ -293,6 +301,7 @@ class PoolSummary:
 
     @cached_property
     def ranks(self) -> dict[int, int]:
+        """Return the ranks of the bots in the standings, by id."""
         return {place.seat.id: rank for rank, place in enumerate(self.standings.places, 1)}
 
     @cached_property
@@ -316,6 +325,7 @@ class PoolSummary:
 
     @cached_property
     def totals(self) -> Totals:
+        """Return what is stored of the pool."""
         return self.store.totals(self.pool.id)
 
     @cached_property
@@ -352,6 +362,7 @@ class PoolSummary:
         return seat_of(named, name) or (named[-1] if named and "@" not in name else None)
 
     def bot(self, seat: PoolEntry) -> BotSummary:
+        """Return all games of a version in numbers."""
         of, pool, id = self.store.meetings, self.pool.id, seat.id
         if self._whole:
             as_first, as_second = self._met_by[0].get(id, []), self._met_by[1].get(id, [])
@@ -370,7 +381,7 @@ class PoolSummary:
         """Return the LAST games of a version, newest first, even void ones."""
         return list(self.store.games(self.pool.id, bot=seat.id, limit=LAST))
 
-    def last_fault(self, seat: PoolEntry) -> tuple[GameRow, list[str]] | None:
+    def last_fault(self, seat: PoolEntry) -> Fault:
         """Return the last match that a bot lost or voided by a fault, and what the fault left behind."""
         found = []
         for what in sorted(what for who, what in self.totals.faults if who == seat.label):
@@ -424,10 +435,12 @@ class RecentGames:
 
     @property
     def ms_per_ply(self) -> float | None:
+        """Return the mean time of a ply; None without plies."""
         return self.ms / self.plies if self.plies else None
 
     @property
     def clock_share(self) -> float | None:
+        """Return the share of the allowed time that was used; None if that is not known."""
         return self.ms / self.allowed if self.allowed else None
 
 
@@ -480,6 +493,86 @@ def allowed(control: TimeControl, plies: float) -> float | None:
             return None
 
 
+# -- a bot in detail --------------------------------------------------------------------------------------------------
+
+
+BotDetails = tuple[PoolSummary, BotSummary, RecentGames, Fault]
+
+
+def read_bot(pools: Sequence[PoolSummary], name: str, games: int) -> list[BotDetails]:
+    """Return the version that a name means, in each pool that has it; at most `games` of the newest are read."""
+    return [
+        (pool, pool.bot(seat), recent_games(pool.store, pool.pool, seat, games), pool.last_fault(seat))
+        for pool in pools
+        if (seat := pool.latest(name))
+    ]
+
+
+def bot_json(pools: Sequence[PoolSummary], found: Sequence[BotDetails], name: str) -> dict[str, Any]:
+    """Return a bot for JSON: its versions in these pools, and what read_bot `found`."""
+    versions = [_version_json(pool, seat) for pool in pools for seat in pool.standings.versions(name)]
+    return {"bot": name.partition("@")[0], "versions": versions, "pools": [_bot_json(*one) for one in found]}
+
+
+def _version_json(pool: PoolSummary, seat: PoolEntry) -> dict[str, Any]:
+    place = pool.rated.get(seat.id)
+    return {
+        "pool": pool.pool.name,
+        "label": seat.label,
+        "version": seat.version,
+        "parent": parent_label(pool, seat) or None,
+        "anchor": seat.anchor,
+        "active": seat.active,
+        "suspended": seat.suspended,
+        **_rating(place),
+        "games": place.score.games if place else 0,
+    }
+
+
+def _rating(place: LadderStanding | None) -> dict[str, float | None]:
+    return {"elo": place.elo, "se": place.se or None} if place else {"elo": None, "se": None}
+
+
+def parent_label(pool: PoolSummary, seat: PoolEntry) -> str:
+    """Return the label of the version that this one was made from, or ""."""
+    return pool.seats[seat.parent].label if seat.parent in pool.seats else ""
+
+
+def _bot_json(pool: PoolSummary, bot: BotSummary, recent: RecentGames, fault: Fault) -> dict[str, Any]:
+    place = bot.place
+    return {
+        "pool": pool.pool.name,
+        "label": bot.seat.label,
+        "rank": bot.rank or None,
+        **_rating(place),
+        "score": plain(bot.score),
+        "seat1": plain(bot.first),
+        "seat2": plain(bot.second),
+        "black": {"wins": recent.black.wins, "losses": recent.black.losses},
+        "white": {"wins": recent.white.wins, "losses": recent.white.losses},
+        "opponents": [
+            {"name": pool.seats[other].label, **plain(first + second)}
+            for other, (first, second) in bot.opponents.items()
+        ],
+        "looked_at": recent.games,
+        "terminations": dict(recent.ends),
+        "faults": dict(recent.faults),
+        "last_fault": {"key": fault[0].key, "text": fault_lines(fault)} if fault else None,
+        "ms_per_ply": recent.ms_per_ply,
+        "clock_share": recent.clock_share,
+        "settings": recent.own,
+    }
+
+
+def fault_lines(fault: Fault) -> list[str]:
+    """Return a fault as text, with what it left behind; [] for none."""
+    if fault is None:
+        return []
+    row, left = fault
+    detail = f": {row.detail}" if row.detail else ""
+    return [f"last fault    {row.key}, {when(row.ended)}: {row.termination}{detail}", *(f"  {line}" for line in left)]
+
+
 # -- the test between two bots ---------------------------------------------------------------------------------------
 
 
@@ -487,21 +580,12 @@ CURVE = 400  # points of a plot
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """The course of a test: (pairs, LLR) from (0, 0) on, its bounds, and the pair at which it stopped, if it did."""
-
-    points: Sequence[tuple[int, float]]
-    lower: float
-    upper: float
-    stopped: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SequentialTrial:
     """A test whether `new` is better than `old`, after the pair that decided it, or after the last one.
 
     `penta` counts pairs by the points of `new` (0, ½, 1, 1½, 2), `observed` those that do not repeat others, `later`
-    those after the decision. The ladder's own test has a `curve`.
+    those after the decision. The ladder's own test has the `curve` of the LLR over pairs, from (0, 0) to the pair at
+    which it `stopped`, if it did.
     """
 
     name: str
@@ -511,7 +595,8 @@ class SequentialTrial:
     penta: tuple[int, ...]
     verdict: Verdict
     observed: tuple[int, ...] = (0,) * 5
-    curve: Curve | None = None
+    curve: Sequence[tuple[int, float]] = ()
+    stopped: int | None = None
     later: int = 0
 
 
@@ -556,9 +641,8 @@ def read_trial(store: "Store", pool: PoolRow, seats: Sequence[PoolEntry], form: 
         points.append((test.pairs, test.llr))
         over = 0 < form.pairs <= test.pairs
     tested, stopped = test.hypotheses, test.pairs if test.accepted or over else None
-    curve = Curve(thinned(points, CURVE), tested.lower, tested.upper, stopped)
-    penta, observed = tuple(test.penta), tuple(test.penta_observed)
-    return SequentialTrial("test", new, old, tested, penta, test.verdict(over), observed, curve, later)
+    counts = tuple(test.penta), test.verdict(over), tuple(test.penta_observed)
+    return SequentialTrial("test", new, old, tested, *counts, thinned(points, CURVE), stopped, later)
 
 
 def _named_now(seats: Sequence[PoolEntry], name: str) -> PoolEntry | None:
@@ -571,3 +655,153 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     """Return about `most` points at equal distances, always with the last one."""
     step = -(-len(points) // most)
     return [*points[:-1:step], points[-1]]
+
+
+# -- all matches between two bots, judged by pairs of games -----------------------------------------------------------
+
+
+LISTED = 5  # games of a pair
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """The matches of two versions in a pool, as the first of them sees them.
+
+    `penta` counts pairs by points (0, ½, 1, 1½, 2), `observed` those that do not repeat others, from which errors are
+    computed. `rated` is the difference of their ratings under `model`, as in the standings.
+    """
+
+    pool: PoolRow
+    one: PoolEntry
+    other: PoolEntry
+    first: BotScore  # where `one` had seat 1
+    second: BotScore
+    penta: tuple[int, ...]
+    observed: tuple[int, ...]
+    rated: Difference | None
+    model: str
+    tests: list[SequentialTrial]
+    last: list[GameRow]
+
+    @property
+    def score(self) -> BotScore:
+        """Return the score of `one` in both seats."""
+        return self.first + self.second
+
+
+def read_duel(
+    store: "Store",
+    pool: PoolRow,
+    one: str,
+    other: str,
+    tested: Hypotheses | Format | None = None,
+    rate: Rater = rate_pool,
+) -> Duel | None:
+    """Return the matches of two versions, None if one of them is not in the pool.
+
+    `tested` is a test to compute, or the ladder's format, which may be a test.
+
+    Raises:
+        ViewError: Both are the same version.
+        RatedLater: `rate` has no ratings yet.
+    """
+    seats = store.seats(pool.id)
+    a, b = seat_of(seats, one), seat_of(seats, other)
+    if a is None or b is None:
+        return None
+    if a.id == b.id:
+        raise ViewError(f"{one} and {other} are the same version: name two")
+    penta, lines = [0] * 5, ObservedPairs()
+    first = sum(map(score_of, store.meetings(pool.id, [a.id], [b.id])), BotScore())
+    second = sum((score_of(met, 2) for met in store.meetings(pool.id, [b.id], [a.id])), BotScore())
+    for result in store.pair_results(pool.id, a.id, b.id):
+        if result.points is not None:
+            played = played_pair(result, a.id, result.points)
+            penta[played.points] += 1
+            lines.add(played)
+    observed, games = lines.penta, lines.games
+    tests = []
+    if isinstance(tested, Hypotheses):
+        # By pairs; the model bayes knows only games.
+        counts = games if tested.model == "bayes" else observed
+        name, told = f"[{tested.elo0:g}, {tested.elo1:g}]", (tuple(penta), judge(counts, tested), tuple(observed))
+        tests = [SequentialTrial(name, a, b, tested, *told)] if any(penta) else []
+    elif tested is not None and tested.kind in TESTED:
+        trial = read_trial(store, pool, seats, tested)
+        tests = [trial] if trial and {trial.new.id, trial.old.id} == {a.id, b.id} and any(trial.penta) else []
+    fit = store.fit(pool.id)
+    model = fit.model if fit else "davidson"
+    last = list(islice(store.games(pool.id, a.id, against=b.id), LISTED))
+    ratings = rate(store, pool.id, seats, model, 0) if pool.games else None
+    names = ratings.counts.names if ratings else ()
+    both = str(a.id), str(b.id)
+    known = ratings is not None and all(name in names for name in both) and ratings.comparable(*both)
+    rated = ratings.difference(*both) if ratings and known else None
+    return Duel(pool, a, b, first, second, tuple(penta), tuple(observed), rated, model, tests, last)
+
+
+def pair_json(duel: Duel) -> dict[str, Any]:
+    """Return everything as A sees it, except for the ladder's own test, which its `new` version sees."""
+    return {
+        "a": duel.one.label,
+        "b": duel.other.label,
+        "games": duel.score.games,
+        "points": duel.score.points,
+        "score": plain(duel.score),
+        "seat1": plain(duel.first),
+        "penta": list(duel.penta),
+        **plain(effect(duel.observed)),
+        "repeated_pairs": sum(duel.penta) - sum(duel.observed),
+        "tests": {
+            test.name: {
+                "new": test.new.label,
+                "llr": test.verdict.llr,
+                "lower": test.verdict.lower,
+                "upper": test.verdict.upper,
+                "state": test.verdict.state,
+                "later": test.later,
+                **plain(test.hypotheses),
+            }
+            for test in duel.tests
+        },
+        "model": duel.model,
+        "rating_difference": duel.rated and {"elo": duel.rated.elo, "se": duel.rated.se, "los": duel.rated.los},
+        "last": [plain(row) for row in duel.last],
+    }
+
+
+class Meeting(NamedTuple):
+    """A pair of games as the first of two bots sees it. `points` are None while a game is missing or void."""
+
+    number: int
+    opening: tuple[str, ...]
+    games: list[GameRow]
+    points: float | None
+
+
+def read_meetings(store: "Store", duel: Duel, before: int | None, most: int) -> tuple[list[Meeting], int]:
+    """Return about `most` pairs, newest first, and the `before` of the next page, 0 if there is none."""
+    rows = list(store.records(duel.pool.id, duel.one.id, against=duel.other.id, limit=2 * most, before=before))
+    pairs: dict[int, list[GameRow]] = {}
+    openings: dict[int, tuple[str, ...]] = {}
+    for row, lines in rows:
+        pairs.setdefault(row.pair, []).insert(0, row)
+        openings[row.pair] = openings.get(row.pair) or _opening(lines)
+    found = [Meeting(pair, openings[pair], games, _points(games, duel.one)) for pair, games in pairs.items()]
+    return found, rows[-1][0].id if len(rows) == 2 * most else 0
+
+
+def _opening(lines: bytes) -> tuple[str, ...]:
+    try:
+        return msgspec.json.decode(lines.partition(b"\n")[0], type=MatchStarted).opening
+    except msgspec.DecodeError:
+        return ()
+
+
+def _points(games: Sequence[GameRow], bot: PoolEntry) -> float | None:
+    counted = {row.game: row for row in games if row.result}
+    if len(counted) < GAMES:
+        return None
+    return sum(
+        0.5 if not row.winner else (row.first, row.second)[row.winner - 1] == bot.label for row in counted.values()
+    )

@@ -32,7 +32,7 @@ from ggp.referee.ladder.store.model import (
 )
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.swiss import SwissTable, pair_round
-from ggp.referee.ladder.tune import MINUS, PLUS, START, TUNED, PoolTune, TunedBots
+from ggp.referee.ladder.tune import MINUS, PLUS, START, TUNED, PoolTune, tuned_bot
 from ggp.referee.match.bot_spec import BotSpec
 from ggp.referee.ratings.bradley_terry import CountsError
 from ggp.referee.ratings.ratings import Ratings
@@ -417,7 +417,7 @@ class PoolSchedule:
         seats = store.seats(row)
         self._starts: Mapping[int, BotSpec] = _starts(ladder, pool, seats)
         plan = ladder.format.plan
-        self._tuned = TunedBots(ladder.template, plan) if ladder.template and plan else None
+        self._tuned = (ladder.template, plan) if ladder.template and plan else None
         past = store.past(row, ladder.format.kind)
         self.schedule = Schedule(ladder.format, pool.key, ladder.seed, seats, past, ladder.model)
 
@@ -443,7 +443,9 @@ class PoolSchedule:
         """Return how the two versions of a pair are started, by their ids."""
         if self._tuned is None:
             return self._starts
-        return {id: self._tuned.spec(self._starts[id].name, values) for id, values in self.values(pair).items()}
+        template, plan = self._tuned
+        roles = {id: self._starts[id].name for id in (pair.first, pair.second)}
+        return {id: tuned_bot(template, plan, roles[id], values) for id, values in self.values(pair).items()}
 
     def values(self, pair: Pair) -> Mapping[int, Values]:
         """Return the values that the two versions of a pair of a tune play with."""

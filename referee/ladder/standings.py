@@ -61,11 +61,10 @@ class BotScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderStanding(Standing):
-    """A row of a ladder's standings. `note` says what is special: "anchor", "suspended: why", "provisional" or ""."""
+    """A row of a ladder's standings, with the version and all its games."""
 
     seat: PoolEntry
     score: BotScore
-    note: str = ""
 
     def json(self) -> dict[str, Any]:
         """Return the row of `ggp rate --json` with what a ladder knows besides."""
@@ -212,20 +211,15 @@ def places(
                 LadderStanding(
                     seat.label,
                     *(row.elo, row.se, score.games, score.points, row.next, row.group, enough),
+                    "; ".join(filter(None, notes)),
                     seat=seat,
                     score=score,
-                    note="; ".join(filter(None, notes)),
                 )
             )
     return rows
 
 
 PROVISIONAL = "provisional"
-
-
-def zero_of(table: RatingTable, here: bool = True) -> str:
-    """Return the line that explains zero and ±, and names groups that never met."""
-    return "; ".join(filter(None, [table.zero_line(here), table.groups_line]))
 
 
 def named_table(seats: Sequence[PoolEntry], fit: RatingTable, rows: Sequence[LadderStanding]) -> RatingTable:
@@ -262,7 +256,7 @@ class Standings:
 
     def zero(self, here: bool = True) -> str:
         """Return the line that explains zero and ±; without `here` for a place that does not list the bots."""
-        return zero_of(self.table, here) if self.table else ""
+        return self.table.about(here) if self.table else ""
 
     @property
     def provisional(self) -> str:

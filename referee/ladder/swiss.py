@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ggp.referee.ratings.bradley_terry import Floats, Ints
 
 Flags = NDArray[np.bool_]
-NO_CULPRIT = -1
+NO_PARTNER = -1
 _POINT = 1e3  # what a point of difference costs beside a place, squared
 _BYE = 1e4  # what the bye of a higher one costs beside a worse pair
 _AGAIN = 1e15  # what a second meeting costs beside all else
@@ -78,16 +78,16 @@ def _cost(points: Floats, odd: bool) -> Floats:
 def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int]:
     """Match as many players as possible without a second meeting, then as many with one, and so on; nearest first."""
     size = len(cost)
-    partner = [NO_CULPRIT] * size
+    partner = [NO_PARTNER] * size
     for most in np.unique(again).tolist():
-        alone = [player for player in range(size) if partner[player] == NO_CULPRIT]
+        alone = [player for player in range(size) if partner[player] == NO_PARTNER]
         if not alone:
             break
         edges = (allowed & (again <= most))[np.ix_(alone, alone)]
         order = np.argsort(cost[np.ix_(alone, alone)], axis=1, kind="stable")
         neighbours = [row[edges[player, row]].tolist() for player, row in enumerate(order)]
         for player, other in enumerate(matched(neighbours, _greedy(neighbours, odd and not most))):
-            if other != NO_CULPRIT:
+            if other != NO_PARTNER:
                 partner[alone[player]] = alone[other]
     return partner
 
@@ -95,11 +95,11 @@ def _any_pairs(cost: Floats, again: Ints, allowed: Flags, odd: bool) -> list[int
 def _greedy(neighbours: Sequence[Sequence[int]], odd: bool) -> list[int]:
     """Match each player with the nearest free one, from the top, but first the bye, which is the last, if any."""
     last = len(neighbours) - 1
-    partner = [NO_CULPRIT] * len(neighbours)
+    partner = [NO_PARTNER] * len(neighbours)
     for player in [last, *range(last)] if odd else range(last + 1):
-        if partner[player] == NO_CULPRIT:
-            other = next((one for one in neighbours[player] if partner[one] == NO_CULPRIT), NO_CULPRIT)
-            if other != NO_CULPRIT:
+        if partner[player] == NO_PARTNER:
+            other = next((one for one in neighbours[player] if partner[one] == NO_PARTNER), NO_PARTNER)
+            if other != NO_PARTNER:
                 partner[player], partner[other] = other, player
     return partner
 
@@ -127,16 +127,13 @@ def _improved(partner: list[int], cost: Floats) -> list[int]:
             changed = True
         if not changed:
             break
-    result = [NO_CULPRIT] * len(partner)
+    result = [NO_PARTNER] * len(partner)
     for one, other in pairs.tolist():
         result[one], result[other] = other, one
     return result
 
 
 # -- Maximum matching in a graph (Edmonds, "Paths, trees, and flowers", 1965).
-
-
-_NOBODY = -1
 
 
 def matched(neighbours: Sequence[Sequence[int]], start: Sequence[int]) -> list[int]:
@@ -146,7 +143,7 @@ def matched(neighbours: Sequence[Sequence[int]], start: Sequence[int]) -> list[i
     """
     search = _Search(neighbours, list(start))
     for vertex in range(len(neighbours)):
-        if search.partner[vertex] == _NOBODY:
+        if search.partner[vertex] == NO_PARTNER:
             search.augment(vertex)
     return search.partner
 
@@ -160,7 +157,7 @@ class _Search:
 
     def augment(self, root: int) -> bool:
         """Find an augmenting path from `root` and exchange the pairs along it. Return False if there is none."""
-        self._parent, self._base = [_NOBODY] * self._size, list(range(self._size))
+        self._parent, self._base = [NO_PARTNER] * self._size, list(range(self._size))
         self._even = [False] * self._size
         self._even[root], self._queue = True, deque([root])
         while self._queue:
@@ -169,11 +166,11 @@ class _Search:
                 if self._base[vertex] == self._base[other] or self.partner[vertex] == other:
                     continue
                 mate = self.partner[other]
-                if other == root or (mate != _NOBODY and self._parent[mate] != _NOBODY):
+                if other == root or (mate != NO_PARTNER and self._parent[mate] != NO_PARTNER):
                     self._shrink(vertex, other)
-                elif self._parent[other] == _NOBODY:
+                elif self._parent[other] == NO_PARTNER:
                     self._parent[other] = vertex
-                    if mate == _NOBODY:
+                    if mate == NO_PARTNER:
                         self._exchange(other)
                         return True
                     self._even[mate] = True
@@ -181,7 +178,7 @@ class _Search:
         return False
 
     def _exchange(self, end: int) -> None:
-        while end != _NOBODY:
+        while end != NO_PARTNER:
             before = self._parent[end]
             after = self.partner[before]
             self.partner[end], self.partner[before] = before, end
@@ -205,7 +202,7 @@ class _Search:
         while True:
             one = self._base[one]
             seen[one] = True
-            if self.partner[one] == _NOBODY:
+            if self.partner[one] == NO_PARTNER:
                 break
             one = self._parent[self.partner[one]]
         while not seen[self._base[other]]:

@@ -9,7 +9,7 @@ from ggp.referee.ladder.jobs import PairsUnderWay
 from ggp.referee.ladder.progress import Playing, Progress, StopConditions
 from ggp.referee.ladder.rating import ResultsTable, rate_seats
 from ggp.referee.ladder.schedule import PoolSchedule
-from ggp.referee.ladder.standings import BotScore, make_fit, named_table, places, zero_of
+from ggp.referee.ladder.standings import BotScore, make_fit, named_table, places
 from ggp.referee.ladder.store.model import GAMES, FinishedGame, PairResult, StoreError
 from ggp.referee.ladder.store.store import Store
 from ggp.referee.ladder.tune import state_of
@@ -202,8 +202,8 @@ class ProgressTracker:
                 continue
             except StoreError:  # the saving of games reports it
                 continue
-            rows = self._progress.standings[contest.pool.name] = places(seats, scored, fit, repeats=repeats)
-            self._progress.zeros[contest.pool.name] = zero_of(named_table(seats, fit, rows))
+            rows = places(seats, scored, fit, repeats=repeats)
+            self._progress.standings[contest.pool.name] = named_table(seats, fit, rows)
             self._errors[row] = [line.se for line in rows if line.seat.active]
             if verdict := contest.schedule.verdict:
                 self._judged(contest.pool.name, verdict)

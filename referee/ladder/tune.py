@@ -128,21 +128,19 @@ def entrants(bot: Entrant, plan: TunePlan, seed: int) -> tuple[Entrant, ...]:
     return tuple(found)
 
 
-class TunedBots:
-    """A maker of bots from a template, whose version is that of the program when the file was read."""
+def tuned_bot(template: BotSpec, plan: TunePlan, role: str, values: Values) -> BotSpec:
+    """Return how the version of this role is started with these values.
 
-    def __init__(self, template: BotSpec, plan: TunePlan) -> None:
-        self._template, self._plan = template, plan
-
-    def spec(self, role: str, values: Values) -> BotSpec:
-        """Return how this version is started. If the program has changed, workers will refuse the version."""
-        made = replace(filled(self._template, self._plan, values), name=role)
-        try:
-            look = Snapshot()
-            same = look.version_of(self._template) == self._template.version
-            return replace(made, version=look.version_of(made) if same else self._template.version)
-        except LaunchError:
-            return replace(made, version=self._template.version)
+    The version of the template is that of the program when the file was read. If the program has changed since, workers
+    will refuse the bot.
+    """
+    made = replace(filled(template, plan, values), name=role)
+    try:
+        look = Snapshot()
+        same = look.version_of(template) == template.version
+        return replace(made, version=look.version_of(made) if same else template.version)
+    except LaunchError:
+        return replace(made, version=template.version)
 
 
 # -- Its state in the store: what pairs of `plus` and `minus` ended with.

@@ -40,6 +40,7 @@ class Matrix:
 
     @property
     def games(self) -> Floats:
+        """Return the games of every pair."""
         return self.wins + self.ties + self.losses
 
 

@@ -27,16 +27,6 @@ from ggp.referee.ratings.standings import WORST, Difference, Drift, PairMisfit, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Fitness:
-    """The numbers of PairMisfit of all ordered pairs that met, in the order of `counts.played`."""
-
-    games: Floats
-    points: Floats
-    expected: Floats
-    deviance: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Ratings:
     """The ratings of a pool, Elo, in the order of `counts.names`. `fitted` is what a later `rate` may start from."""
 
@@ -168,21 +158,16 @@ class Ratings:
 
     def deviance(self) -> float:
         """Return the deviance of all ordered pairs that met."""
-        return math.fsum(self._fitness().deviance.tolist())
+        return math.fsum(self._fitness()[-1].tolist())
 
     def misfits(self, most: int | None = None) -> list[PairMisfit]:
         """Return the ordered pairs that met, the worst fit first: all, or the first `most`."""
-        played, names, fitness = self.counts.played, self.counts.names, self._fitness()
+        played, names, columns = self.counts.played, self.counts.names, self._fitness()
         return [
             PairMisfit(
-                names[played.first[pair]],
-                names[played.second[pair]],
-                float(fitness.games[pair]),
-                float(fitness.points[pair]),
-                float(fitness.expected[pair]),
-                float(fitness.deviance[pair]),
+                names[played.first[pair]], names[played.second[pair]], *(float(column[pair]) for column in columns)
             )
-            for pair in _greatest(fitness.deviance, most).tolist()
+            for pair in _greatest(columns[-1], most).tolist()
         ]
 
     def degrees_of_freedom(self) -> int:
@@ -191,7 +176,8 @@ class Ratings:
         parameters = len(self.elo) - 1 + self.fitted.with_advantage + (outcomes - 1)
         return max(0, outcomes * len(self.counts.played.first) - parameters)
 
-    def _fitness(self) -> _Fitness:
+    def _fitness(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return games, points, expected points and deviance of the ordered pairs that met, as in `counts.played`."""
         played = self.counts.played
         games, theta = played.games, self.elo / ELO
         x = theta[played.first] - theta[played.second] + self.fitted.advantage
@@ -201,7 +187,7 @@ class Ratings:
             met = count > 0
             deviance[met] += 2 * count[met] * np.log(count[met] / (games[met] * share[met]))
         expected = games * (shares[0] + shares[1] / 2)
-        return _Fitness(games, played.wins + played.ties / 2, expected, np.maximum(deviance, 0.0))
+        return games, played.wins + played.ties / 2, expected, np.maximum(deviance, 0.0)
 
     def _held(self) -> list[int]:
         """Return the places of the anchors."""

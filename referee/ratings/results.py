@@ -353,8 +353,10 @@ def _read_pgn(start: str, lines: _ResultLines, into: Results) -> None:
 def _pgn_line(
     line: str, tags: dict[str, str], text: list[str], moves: bool, comment: bool, into: Results
 ) -> tuple[dict[str, str], bool, bool]:
-    """The state after a line: the tags of the game, whether its moves began, whether a comment is open. The lines of
-    its moves are added to `text`."""
+    """Return the state after a line: the tags of the game, whether its moves began, whether a comment is open.
+
+    The lines of its moves are added to `text`.
+    """
     tag = None if comment else _TAG.match(line)
     if tag is None:
         opened, closed = line.rfind("{"), line.rfind("}")

@@ -14,8 +14,13 @@ TOO_FEW = "too few games for an Elo"
 
 
 def expected_share(model: str, elo: float, tie: float) -> float:
-    """Of the points of a game, by the difference in Elo, the first seat's advantage included, and the model's parameter
-    of ties. The formulas are those of bradley_terry."""
+    """Return the expected share of the points of a game.
+
+    Args:
+        model: Name of the rating model; the formulas are those of bradley_terry.
+        elo: Difference of the ratings, with the first seat's advantage.
+        tie: Parameter of ties of the model.
+    """
     if elo < 0:
         return 1 - expected_share(model, -elo, tie)
     lower = math.exp(-elo / ELO)
@@ -32,8 +37,13 @@ def half(se: float | None, digits: int = 1) -> str:
 
 
 def zero(anchors: Mapping[str, float], here: bool = True, grouped: bool = False) -> str:
-    """The meaning of zero: `anchors` by name with their ratings. `here`: the bots are in the table above. `grouped`:
-    they are of several groups."""
+    """Return the meaning of zero.
+
+    Args:
+        anchors: Given ratings by name.
+        here: Whether the table above lists the bots.
+        grouped: Whether they are of several groups that never met.
+    """
     if not anchors and grouped:
         return "the mean of each group"
     if not anchors:
@@ -45,8 +55,14 @@ def zero(anchors: Mapping[str, float], here: bool = True, grouped: bool = False)
 
 
 def zero_line(anchors: Mapping[str, float], idle: bool = False, here: bool = True, grouped: bool = False) -> str:
-    """The line under a table of ratings. `idle`: some of the bots have no game; they do not move the mean. `grouped`:
-    they are of several groups."""
+    """Return the line under a table of ratings, which explains zero and ±.
+
+    Args:
+        anchors: Given ratings by name.
+        idle: Whether some of the bots have no game: they do not move the mean.
+        here: Whether the table above lists the bots.
+        grouped: Whether they are of several groups that never met.
+    """
     if len(anchors) > 1:
         return f"zero is {zero(anchors)}; ± is 95 %, with the anchors taken as exact"
     to, which = ("the anchor", "") if anchors else ("that mean", " that have a game" * idle)

@@ -40,6 +40,7 @@ class ScoreSample:
 
     @classmethod
     def of(cls, counts: Sequence[float]) -> "ScoreSample":
+        """Return the distribution of 3 counts of games or 5 counts of pairs. Raises ValueError for others."""
         if len(counts) not in (3, 5) or min(counts) < 0:
             raise ValueError("a record is 3 counts of games or 5 of pairs, none negative")
         filled = [count or EMPTY_CELL for count in counts]

@@ -68,6 +68,7 @@ class TunePlan:
 
     @property
     def start(self) -> Values:
+        """Return the values at the start."""
         return tuple(one.start for one in self.parameters)
 
     @property

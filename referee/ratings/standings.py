@@ -32,6 +32,7 @@ class Standing:
         next: Difference to the next lower bot; None for the last bot of a group.
         group: Group of bots that games connect, from 1; 0 if there is only one group, or the bot has no game.
         enough: False while the rating is provisional: too few games, or all ended alike.
+        note: What is special in words: "anchor", "suspended: why", "provisional"; "" for nothing.
     """
 
     name: str
@@ -42,6 +43,17 @@ class Standing:
     next: Difference | None = None
     group: int = 0
     enough: bool = True
+    note: str = ""
+
+    @property
+    def share(self) -> float:
+        """Return the share of the points that could be won; 0 without games."""
+        return self.points / self.games if self.games else 0.0
+
+    @property
+    def percent(self) -> str:
+        """Return the share of the points in percent; "" without games."""
+        return f"{self.share:.1%}" if self.games else ""
 
     def json(self) -> dict[str, Any]:
         """Return the row for JSON; `se` is null for an anchor."""
@@ -141,6 +153,10 @@ class RatingTable:
     def groups_line(self) -> str:
         """Return the line about groups that never met, or ""."""
         return groups_line(self.groups)
+
+    def about(self, here: bool = True) -> str:
+        """Return zero_line and groups_line as one line."""
+        return "; ".join(filter(None, [self.zero_line(here), self.groups_line]))
 
     def json(self) -> dict[str, Any]:
         """Return the table for JSON; all ratings are in Elo."""

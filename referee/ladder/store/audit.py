@@ -75,8 +75,10 @@ def _refuse_lost(connection: Connection) -> None:
 
 
 class _Known(NamedTuple):
-    """What records are compared with, by id: each pool (game, options as JSON, control, name), and the command of each
-    version."""
+    """What records are compared with, by id.
+
+    A pool is its game, options as JSON, control and name; a version is its command.
+    """
 
     pools: dict[int, tuple[str, str, str, str]]
     commands: dict[int, str]
@@ -170,7 +172,7 @@ _options = cache(read_options)
 
 
 def _facts(first: int, second: int, match: MatchSummary, moves: Sequence[str]) -> tuple[object, ...]:
-    """The columns of the match of these versions, from its record alone, in the order of _FACTS."""
+    """Return the columns of a match, from its record alone, in the order of _FACTS."""
     culprits, end = {"": NO_CULPRIT, "seat1": first, "seat2": second}, match.end
     ms = list(match.ms)
     if end.ms and end.winner:

@@ -115,6 +115,7 @@ def called(connection: Connection, name: str) -> list[int]:
 
 
 def note(connection: Connection, kind: str, text: str) -> None:
+    """Store an event."""
     connection.execute(events.insert().values(at=now(), kind=truncate(kind, NAME), text=truncate(text, TEXT)))
 
 
@@ -232,9 +233,9 @@ def _enter(
     connection: Connection, pool: int, name: str, entrants: dict[int, Entrant], names: set[str] | None = None
 ) -> None:
     """Make these the active versions of a pool, withdraw the open pairs of the others, and note who joined and left.
-    `names`: versions of bots with other names stay as they are.
 
-    Nothing is noted for an unrated pool, whose `name` is empty: its bots change with those of the rated pool.
+    With `names`, versions of bots with other names stay as they are. Nothing is noted for an unrated pool, whose `name`
+    is empty: its bots change with those of the rated pool.
     """
     query = select(
         entered.c.version, entered.c.active, entered.c.anchor, versions.c.name, versions.c.version.label("hash")

@@ -391,12 +391,16 @@ def newest_of(connection: Connection, pool: int, version: int, most: int) -> lis
 
 def pair_results(connection: Connection, pool: int, one: int, other: int, after: int) -> list[PairResult]:
     """Return a page of the finished pairs of two versions with numbers above `after`, with the points of `one`."""
-    both = or_(
-        and_(pairs.c.pool == pool, pairs.c.first == one, pairs.c.second == other, pairs.c.number > after),
-        and_(pairs.c.pool == pool, pairs.c.first == other, pairs.c.second == one, pairs.c.number > after),
+    both = (
+        and_(pairs.c.pool == pool, pairs.c.first == first, pairs.c.second == second, pairs.c.number > after)
+        for first, second in ((one, other), (other, one))
     )
-    found = _with_results(connection, _by_number(and_(both, pairs.c.state != ISSUED)).limit(_PAGE))
-    return [_as_first(result, one) for _, result in found if result is not None]
+    return [_as_first(result, one) for result in _page_of_results(connection, or_(*both))]
+
+
+def _page_of_results(connection: Connection, these: ColumnElement[bool]) -> list[PairResult]:
+    found = _with_results(connection, _by_number(and_(these, pairs.c.state != ISSUED)).limit(_PAGE))
+    return [result for _, result in found if result is not None]
 
 
 def extent(connection: Connection, pool: int) -> tuple[int, int]:
@@ -412,13 +416,9 @@ def extent(connection: Connection, pool: int) -> tuple[int, int]:
 
 def _all_results(connection: Connection, pool: int) -> Iterator[PairResult]:
     after = -1
-    while True:
-        these = and_(pairs.c.pool == pool, pairs.c.number > after, pairs.c.state != ISSUED)
-        page = _with_results(connection, _by_number(these).limit(_PAGE))
-        yield from (result for _, result in page if result is not None)
-        if len(page) < _PAGE:
-            return
-        after = page[-1][0].number
+    while page := _page_of_results(connection, and_(pairs.c.pool == pool, pairs.c.number > after)):
+        yield from page
+        after = page[-1].number
 
 
 def _rounds(connection: Connection, pool: int, batches: int) -> SwissRounds:

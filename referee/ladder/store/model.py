@@ -101,6 +101,7 @@ class Entrant:
 
     @property
     def version(self) -> str:
+        """Return the hash of all that decides how it plays."""
         return self.start.version
 
     def with_unrated(self) -> "Entrant":
@@ -183,7 +184,7 @@ class PairScore:
 
     @property
     def games(self) -> int:
-        """That count."""
+        """Return the number of games that count."""
         return self.wins + self.ties + self.losses + self.forfeit_wins + self.forfeit_losses
 
 
@@ -401,7 +402,7 @@ class ChallengeRow:
 
     @property
     def games(self) -> int:
-        """That count."""
+        """Return the number of games that count."""
         return self.wins + self.draws + self.losses
 
 
@@ -422,6 +423,7 @@ class Totals:
 
     @property
     def games(self) -> int:
+        """Return the number of games that count."""
         return self.wins + self.ties + self.losses
 
 

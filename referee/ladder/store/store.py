@@ -79,6 +79,7 @@ class Store:
         return cls(database)
 
     def close(self) -> None:
+        """Close every connection."""
         self.database.close()
 
     def __enter__(self) -> "Store":

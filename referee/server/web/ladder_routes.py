@@ -17,12 +17,16 @@ from starlette.routing import Route
 from ggp.protocol.drawing import svg
 from ggp.protocol.records import MatchStarted, Party, Record
 from ggp.protocol.rules_text import Rules
-from ggp.referee.ladder.bot_and_pair import bot_json, pair_json, read_bot, read_duel, read_meetings
 from ggp.referee.ladder.queries import (
     PoolSummary,
+    bot_json,
     check_filter,
     matching,
+    pair_json,
+    read_bot,
+    read_duel,
     read_game,
+    read_meetings,
     since_when,
 )
 from ggp.referee.ladder.source import check_bots, chosen_pools, exact, the_pool

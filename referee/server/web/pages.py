@@ -303,7 +303,7 @@ _environment.globals |= {
     "exact": exact,
     "in_elo": in_elo,
     "in_words": in_words,
-    "llr_plot": lambda curve, about: render_plot("ratio", about=about, **llr_plot(curve)),
+    "llr_plot": lambda about, *curve: render_plot("ratio", about=about, **llr_plot(*curve)),
     "MEANS": MEANS,
     "rules_as_html": rules_as_html,
     "quoted": shlex.quote,

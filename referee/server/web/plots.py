@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ggp.referee.ladder.queries import Curve, thinned
+from ggp.referee.ladder.queries import thinned
 from ggp.referee.ladder.standings import LadderStanding
 from ggp.referee.ladder.tune import TuneState
 from ggp.referee.ratings.scale import Z95
@@ -82,11 +82,13 @@ def interval(place: LadderStanding, axis: IntervalAxis) -> dict[str, Any]:
     return {"low": axis.at(elo - half), "middle": axis.at(elo), "high": axis.at(elo + half), "marks": axis.marks}
 
 
-def llr_plot(curve: Curve) -> dict[str, Any]:
+def llr_plot(
+    points: Sequence[tuple[int, float]], lower: float, upper: float, stopped: int | None = None
+) -> dict[str, Any]:
     """For plots.html: LLR over pairs, with both bounds."""
-    ratios = [llr for _, llr in curve.points]
-    last = max(1, curve.points[-1][0])
-    low, high = _range([curve.lower, *ratios], [curve.upper, *ratios])
+    ratios = [llr for _, llr in points]
+    last = max(1, points[-1][0])
+    low, high = _range([lower, *ratios], [upper, *ratios])
 
     def x(pair: float) -> float:
         return _SIDE + pair * (WIDTH - _SIDE - _RIGHT) / last
@@ -101,9 +103,9 @@ def llr_plot(curve: Curve) -> dict[str, Any]:
         "right": WIDTH - _RIGHT,
         "rows": [(mark, y(mark)) for mark in ticks(low, high, 5)],
         "columns": [(mark, x(mark)) for mark in ticks(0, last, 6) if mark == int(mark)],
-        "bounds": [("H1", curve.upper, y(curve.upper)), ("H0", curve.lower, y(curve.lower))],
-        "stopped": None if curve.stopped is None else (curve.stopped, x(curve.stopped)),
-        "points": [(x(pair), y(llr)) for pair, llr in curve.points],
+        "bounds": [("H1", upper, y(upper)), ("H0", lower, y(lower))],
+        "stopped": None if stopped is None else (stopped, x(stopped)),
+        "points": [(x(pair), y(llr)) for pair, llr in points],
     }
 
 

@@ -98,75 +98,21 @@ def test_a_tiny_loss_is_no_minus_zero() -> None:
 
 
 # What fastchess printed in discussions at https://github.com: Ptnml(0-2), the hypotheses, then LLR, Elo, nElo and LOS.
-FASTCHESS = {
-    "princesslana/princhess/pull/343": ("1,22,52,21,4", -5, 0, 0.1, "0.15", "8.69 ± 27.04", "15.51 ± 48.15", "73.60%"),
-    "brunocodutra/cinder/pull/727": (
-        "50,287,610,387,73",
-        0,
-        5,
-        0.05,
-        "2.97",
-        "18.04 ± 8.23",
-        "28.19 ± 12.84",
-        "100.00%",
-    ),
-    "brunocodutra/cinder/pull/778": (
-        "46,496,1073,640,79",
-        0,
-        3,
-        0.1,
-        "2.89",
-        "15.64 ± 5.88",
-        "26.56 ± 9.97",
-        "100.00%",
-    ),
-    "brunocodutra/cinder/pull/802": (
-        "363,3205,5861,3376,414",
-        0,
-        3,
-        0.1,
-        "2.91",
-        "3.59 ± 2.53",
-        "5.93 ± 4.19",
-        "99.72%",
-    ),
-    "brunocodutra/cinder/pull/836": (
-        "835,6884,13116,7201,852",
-        0,
-        3,
-        0.1,
-        "2.89",
-        "2.11 ± 1.70",
-        "3.52 ± 2.83",
-        "99.25%",
-    ),
-    "brunocodutra/cinder/pull/879": (
-        "115,1156,2443,1233,141",
-        -3,
-        1,
-        0.1,
-        "2.90",
-        "4.40 ± 3.91",
-        "7.61 ± 6.75",
-        "98.64%",
-    ),
-    "brunocodutra/cinder/pull/894": (
-        "172,2752,5656,2885,227",
-        0,
-        3,
-        0.1,
-        "2.90",
-        "3.61 ± 2.48",
-        "6.49 ± 4.45",
-        "99.79%",
-    ),
-}
+FASTCHESS = """
+princesslana/princhess/pull/343 | 1,22,52,21,4 | -5 | 0 | 0.1 | 0.15 | 8.69 ± 27.04 | 15.51 ± 48.15 | 73.60%
+brunocodutra/cinder/pull/727 | 50,287,610,387,73 | 0 | 5 | 0.05 | 2.97 | 18.04 ± 8.23 | 28.19 ± 12.84 | 100.00%
+brunocodutra/cinder/pull/778 | 46,496,1073,640,79 | 0 | 3 | 0.1 | 2.89 | 15.64 ± 5.88 | 26.56 ± 9.97 | 100.00%
+brunocodutra/cinder/pull/802 | 363,3205,5861,3376,414 | 0 | 3 | 0.1 | 2.91 | 3.59 ± 2.53 | 5.93 ± 4.19 | 99.72%
+brunocodutra/cinder/pull/836 | 835,6884,13116,7201,852 | 0 | 3 | 0.1 | 2.89 | 2.11 ± 1.70 | 3.52 ± 2.83 | 99.25%
+brunocodutra/cinder/pull/879 | 115,1156,2443,1233,141 | -3 | 1 | 0.1 | 2.90 | 4.40 ± 3.91 | 7.61 ± 6.75 | 98.64%
+brunocodutra/cinder/pull/894 | 172,2752,5656,2885,227 | 0 | 3 | 0.1 | 2.90 | 3.61 ± 2.48 | 6.49 ± 4.45 | 99.79%
+"""
 
 
-@pytest.mark.parametrize("place", FASTCHESS)
-def test_the_figures_are_those_that_fastchess_printed(place: str) -> None:
-    penta, elo0, elo1, beta, llr, elo, nelo, los = FASTCHESS[place]
-    words = ("--penta", penta, "--elo0", str(elo0), "--elo1", str(elo1), "--alpha", "0.05", "--beta", str(beta))
+@pytest.mark.parametrize("figures", FASTCHESS.strip().splitlines())
+def test_the_figures_are_those_that_fastchess_printed(figures: str) -> None:
+    _, penta, elo0, elo1, beta, llr, elo, nelo, los = figures.split(" | ")
+    words = ("--penta", penta, "--elo0", elo0, "--elo1", elo1, "--alpha", "0.05", "--beta", beta)
     lines = ggp("sprt", *words).out.splitlines()
     said = {line.split()[0]: line for line in lines}
     assert said["Elo"] == f"Elo   {elo} (95 %)" and said["nElo"] == f"nElo  {nelo}" and said["LOS"] == f"LOS   {los}"

@@ -21,8 +21,7 @@ from rich.console import Console
 from ggp.protocol.standard_streams import prepare_streams
 from ggp.referee.ladder.live import compose, duration, final_summary, live_table, log_lines, shares, status_line
 from ggp.referee.ladder.progress import Playing, Progress
-from ggp.referee.ladder.standings import BotScore, LadderStanding
-from ggp.referee.ladder.store.model import PoolEntry
+from ggp.referee.ratings.standings import RatingTable, Standing
 from ggp.referee.terminal import rich_console
 from tests.support.terminal import TerminalScreen
 
@@ -42,18 +41,21 @@ HOSTILE = (
 )
 
 
-def place(label: str, elo: float, se: float, games: int, share: float, note: str = "") -> LadderStanding:
+def place(label: str, elo: float, se: float, games: int, share: float, note: str = "") -> Standing:
     """A line of the standings."""
-    score = BotScore(wins=int(games * share), losses=games - int(games * share))
-    seat = PoolEntry(1, label, label, "1")
-    return LadderStanding(label, elo, se, games, score.points, seat=seat, score=score, note=note)
+    return Standing(label, elo, se, games, int(games * share), note=note)
+
+
+def table(*rows: Standing) -> RatingTable:
+    """The standings of a pool."""
+    return RatingTable(1, "davidson", 0.0, 0.0, 0.0, rows)
 
 
 def many(bots: int, pools: int = 1) -> Progress:
     """A run whose every name is one of HOSTILE."""
     chance = random.Random(7)
 
-    def line(rank: int) -> LadderStanding:
+    def line(rank: int) -> Standing:
         note = chance.choice(["", "anchor", "suspended: \x1b[1m does not start"])
         return place(chance.choice(HOSTILE), 900.0 - rank, 12.3 + rank, 1000 + rank, 0.5, note)
 
@@ -67,8 +69,7 @@ def many(bots: int, pools: int = 1) -> Progress:
         seconds=98_765.4,
         rate=1234.5,
         left=3600.0,
-        zeros=dict.fromkeys(names, "zero is the mean of these bots; ± is 95 %, of the difference to that mean"),
-        standings={name: [line(rank) for rank in range(bots)] for name in names},
+        standings={name: table(*[line(rank) for rank in range(bots)]) for name in names},
         playing=[Playing(names[0], HOSTILE[3], HOSTILE[4], 90.0 - number) for number in range(16)],
         terminations=Counter({"rules": 100_000, "resignation": 20_000, **dict.fromkeys(HOSTILE, 7)}),
         faults=Counter({(who, "illegal_move"): 3 for who in HOSTILE}),
@@ -96,18 +97,18 @@ def test_what_does_not_fit_is_counted() -> None:
     assert ranks == list(range(1, len(ranks) + 1))
     assert f"… {1000 - len(ranks)} more" in text
     assert "pools not shown: 2" in drawn(many(5, 30), 80, 60)
-    assert "more" not in drawn(Progress("x", standings={"p": [place("one", 0, 1, 2, 0.5)] * 5}), 80, 24)
+    assert "more" not in drawn(Progress("x", standings={"p": table(*[place("one", 0, 1, 2, 0.5)] * 5)}), 80, 24)
 
 
 def test_every_bot_is_there_when_there_is_room() -> None:
     lines = [place(f"bot{rank}", 100 - rank, 10.0, 4, 0.25) for rank in range(9)]
-    text = drawn(Progress("x", standings={"p": lines, "q": lines}), 80, 40)
+    text = drawn(Progress("x", standings={"p": table(*lines), "q": table(*lines)}), 80, 40)
     assert all(text.count(f"bot{rank}  ") == 2 for rank in range(9))
     assert "  100   20       4  25.0%" in text
 
 
 def test_a_note_and_the_longest_pair_are_shown() -> None:
-    progress = Progress("x", standings={"p": [place("one", 0, 1, 2, 0.5, "suspended: does not start")]})
+    progress = Progress("x", standings={"p": table(place("one", 0, 1, 2, 0.5, "suspended: does not start"))})
     progress.playing = [Playing("p", "young", "fast", 99.0), Playing("p", "old", "slow", 9.0)]
     text = drawn(progress, 80, 30)
     assert "suspended: does not start" in text
@@ -178,8 +179,8 @@ import sys, time
 from rich.console import Console
 from ggp.referee.ladder.live import live_table
 from ggp.referee.ladder.progress import Progress
-from tests.referee.ladder.test_live import place
-progress = Progress("run", stored=5, target=50, standings={"pool": [place("bot", 0, 1, 2, .5)] * 30})
+from tests.referee.ladder.test_live import place, table
+progress = Progress("run", stored=5, target=50, standings={"pool": table(*[place("bot", 0, 1, 2, .5)] * 30)})
 with live_table(Console(), lambda: progress.stored) as update:  # so that each update is drawn
     for step in range(6):
         update(progress)
@@ -269,9 +270,9 @@ def test_messages_and_kinds_of_faults_are_said_once() -> None:
 def test_a_status_line_names_leaders_and_tests() -> None:
     progress = Progress("x", stored=4, rate=2.0, left=65.0)
     progress.standings = {
-        "one": [place("a", 12.4, 10.0, 4, 0.5)],
-        "two": [],
-        "three": [place("b", 1, 1, 4, 0.5)],
+        "one": table(place("a", 12.4, 10.0, 4, 0.5)),
+        "two": table(),
+        "three": table(place("b", 1, 1, 4, 0.5)),
     }
     progress.verdicts = {"three": "H1: better"}
     line = status_line(progress)

@@ -1,7 +1,6 @@
 """The standings as values: scores from meetings, what a fit keeps, when a kept fit may still be shown."""
 
 from dataclasses import replace
-from itertools import pairwise
 from unittest.mock import Mock
 
 import pytest
@@ -16,7 +15,6 @@ from ggp.referee.ladder.standings import (
     places,
     rate_pool,
     standings_json,
-    zero_of,
 )
 from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow
 from ggp.referee.ratings.standings import RatingTable
@@ -97,14 +95,13 @@ def test_anchors_are_what_elo_is_against() -> None:
     seats = [replace(SEATS[0], anchor=1500.0), SEATS[1], SEATS[2]]
     fit = _fit(seats)
     there = places(seats, scores(MEETINGS), fit)
-    assert zero_of(named_table(seats, fit, there)).startswith("zero is 1500 Elo below the anchor ann; ")
+    assert named_table(seats, fit, there).about().startswith("zero is 1500 Elo below the anchor ann; ")
     (held,) = [place for place in there if place.note == "anchor"]
     assert (held.elo, held.se) == (1500, 0)
     two = [*seats[:2], replace(SEATS[2], anchor=1400.0)]
     fit = _fit(two)
-    assert "set by the anchors ann = 1500, cat = 1400; " in zero_of(
-        named_table(two, fit, places(two, scores(MEETINGS), fit))
-    )
+    there = places(two, scores(MEETINGS), fit)
+    assert "set by the anchors ann = 1500, cat = 1400; " in named_table(two, fit, there).about()
     assert sorted((row.elo, row.se) for row in fit.rows if int(row.name) in (1, 3)) == [(1400, 0), (1500, 0)]
     assert is_current(fit, two, scores(MEETINGS))
 
@@ -150,14 +147,6 @@ def test_a_circle_of_wins_misfits() -> None:
     assert not _fit().misfits_badly
 
 
-def test_make_fit_compares_with_everyone_if_asked() -> None:
-    seats = [SEATS[0], replace(SEATS[1], active=False, entered=False), SEATS[2]]
-    ratings = rate_seats(MEETINGS, seats)
-    fit = make_fit(ratings, 39, seats, everyone=True)
-    gaps = [above.elo - below.elo for above, below in pairwise(fit.rows)]
-    assert [row.next and row.next.elo for row in fit.rows[:-1]] == pytest.approx(gaps)
-
-
 ISLANDS = [PairScore(1, 2, wins=8, losses=3), PairScore(3, 4, wins=5, losses=3), PairScore(4, 5, wins=2)]
 FIVE = [*SEATS, PoolEntry(4, "dan", "dan", "dd"), PoolEntry(5, "eve", "eve", "ee")]
 
@@ -172,7 +161,7 @@ def test_groups_that_never_met_are_marked_and_not_compared() -> None:
     assert is_current(fit, FIVE, scored)
     there = places(FIVE, scored, fit)
     assert [place.note.partition(";")[0] for place in there] == ["group 1"] * 3 + ["group 2"] * 2
-    said = zero_of(named_table(FIVE, fit, there))
+    said = named_table(FIVE, fit, there).about()
     assert "2 groups of bots never met" in said and "group 1: dan, cat, eve; group 2: ann, bob" in said
     assert said.startswith("zero is the mean of each group; ")
     assert standings_json(Standings(POOL, FIVE, fit, there))["zero"] == "the mean of each group"
@@ -182,7 +171,7 @@ def test_groups_that_never_met_are_marked_and_not_compared() -> None:
         assert sum(row.elo for row in fit.rows if row.name in group) == pytest.approx(0, abs=1e-9)
     joined = [*ISLANDS, PairScore(2, 3, ties=1)]
     fit = _fit(FIVE, joined)
-    assert fit.groups == [] and "group" not in zero_of(named_table(FIVE, fit, places(FIVE, scores(joined), fit)))
+    assert fit.groups == [] and "group" not in named_table(FIVE, fit, places(FIVE, scores(joined), fit)).about()
 
 
 def test_a_bot_without_a_game_is_no_group() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.store.model import Format, FormatKind, Pair, PairResult, PairScore, PoolEntry
-from ggp.referee.ladder.tune import WINDOW, FaultWindow, TunedBots, TuneState
+from ggp.referee.ladder.tune import WINDOW, FaultWindow, TuneState, tuned_bot
 from ggp.referee.match.bot_spec import version_of
 from ggp.referee.ratings.spsa import Parameter, TunedValue, TunePlan, Values
 from tests.support.cli import Ggp, Ran, ggp, marked, wait_until
@@ -60,7 +60,7 @@ def test_parameters_in_options_and_environment(tmp_path: Path) -> None:
     bot = '[bot.mine]\ncommand = "greedy"\noptions = { playouts = "{x}" }\nenvironment = { Y = "a{y}" }\n'
     ladder = read_ladder(write(tmp_path, TUNE + PARAM + PARAM.replace("param.x", "param.y") + POOL + bot))
     assert ladder.template is not None and ladder.format.plan is not None
-    made = TunedBots(ladder.template, ladder.format.plan).spec("plus", (7.0, 0.5))
+    made = tuned_bot(ladder.template, ladder.format.plan, "plus", (7.0, 0.5))
     assert made.command == "greedy:playouts=7" and made.argv[-1] == "playouts=7"
     assert made.environment == (("Y", "a0.5"),) and made.name == "plus" and made.version == version_of(made)
 
@@ -70,11 +70,10 @@ def test_a_program_that_changed_is_refused(tmp_path: Path) -> None:
     script.write_text("1", encoding="utf-8")
     ladder = read_ladder(write(tmp_path, TUNE + PARAM + POOL + '[bot.mine]\ncommand = "python3 bot.py {x}"\n'))
     assert ladder.template is not None and ladder.format.plan is not None
-    bots = TunedBots(ladder.template, ladder.format.plan)
-    before = bots.spec("plus", (7.0,))
+    before = tuned_bot(ladder.template, ladder.format.plan, "plus", (7.0,))
     assert before.version == version_of(before)
     script.write_text("2!", encoding="utf-8")
-    after = bots.spec("plus", (7.0,))
+    after = tuned_bot(ladder.template, ladder.format.plan, "plus", (7.0,))
     assert after.version != version_of(after)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ggp.referee.ladder import standings
-from ggp.referee.ladder.bot_and_pair import pair_json, read_duel
-from ggp.referee.ladder.queries import PoolSummary
+from ggp.referee.ladder.queries import PoolSummary, pair_json, read_duel
 from ggp.referee.ladder.standings import RatedLater, read_standings, standings_json
 from ggp.referee.ladder.store.model import StoreError
 from ggp.referee.server.web import pool_rater

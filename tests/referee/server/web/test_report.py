@@ -14,7 +14,6 @@ import pytest
 
 from ggp.protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
 from ggp.referee.cli.ladder_report import main
-from ggp.referee.ladder.queries import Curve
 from ggp.referee.ladder.standings import BotScore, LadderStanding
 from ggp.referee.ladder.store.model import FinishedGame, Pairing, PoolEntry
 from ggp.referee.records import pack, unpack
@@ -324,7 +323,7 @@ def test_plots_are_xml_whatever_they_show() -> None:
         assert len(root.findall(".//circle")) == len(places)
     for points in ([(0, 0.0)], [(n, n / 10) for n in range(50)]):
         for stopped in (None, points[-1][0]):
-            ElementTree.fromstring(render_plot("ratio", about="<it>", **llr_plot(Curve(points, -2.94, 2.94, stopped))))
+            ElementTree.fromstring(render_plot("ratio", about="<it>", **llr_plot(points, -2.94, 2.94, stopped)))
 
 
 @pytest.mark.slow
