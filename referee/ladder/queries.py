@@ -780,7 +780,7 @@ class Meeting(NamedTuple):
 
 
 def read_meetings(store: "Store", duel: Duel, before: int | None, most: int) -> tuple[list[Meeting], int]:
-    """Return about `most` pairs, newest first, and the `before` of the next page, 0 if there is none."""
+    """Return about `most` pairs, newest first, and the `before` of the next page, which is 0 after the last page."""
     rows = list(store.records(duel.pool.id, duel.one.id, against=duel.other.id, limit=2 * most, before=before))
     pairs: dict[int, list[GameRow]] = {}
     openings: dict[int, tuple[str, ...]] = {}

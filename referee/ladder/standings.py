@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
     from ggp.referee.ratings.ratings import Ratings
 
+PROVISIONAL = "provisional"  # in the note of a rating that rests on too few games
 _EQUAL = 1e-6  # Elo
 Repeats = Iterable[tuple[int, int, int, int, int]]  # of the store: games of ordered pairs that repeat others
 
@@ -101,9 +102,8 @@ def is_current(
     shown = {str(seat.id) for seat in seats if everyone or entered(seat)}
     rows = [row for row in fit.rows if row.name in shown]
     # "next" and the mean are of those who were entered then; bots may have left since.
-    return all(_says_next(above, below) for above, below in pairwise([*rows, None])) and _has_its_zero(
-        fit, rows, scored
-    )
+    compared = all(_says_next(above, below) for above, below in pairwise([*rows, None]))
+    return compared and _has_its_zero(fit, rows, scored)
 
 
 def _says_next(above: Standing | None, below: Standing | None) -> bool:
@@ -217,9 +217,6 @@ def places(
                 )
             )
     return rows
-
-
-PROVISIONAL = "provisional"
 
 
 def named_table(seats: Sequence[PoolEntry], fit: RatingTable, rows: Sequence[LadderStanding]) -> RatingTable:

@@ -168,7 +168,7 @@ class Store:
         Args:
             finished: Games that the store does not take.
             gone: Whether its file was removed or replaced: then all that it held is written, too.
-            folder: Where the file goes if the store is none; by default the current folder.
+            folder: Where the file goes if the store is on a server; by default the current folder.
         """
         path = self.database.path or (folder or Path.cwd()) / "store"
         games = f"{len(finished)} games that were only in memory"
@@ -292,7 +292,7 @@ class Store:
         """Return how many games were stored once and are not there any longer, as far as they were counted."""
         if self._count is None:
             return 0
-        counted = self._count.read()  # first: a game that is stored meanwhile is none that is lost
+        counted = self._count.read()  # first: a game that is stored meanwhile is not lost
         with self.database.reading() as connection:
             return max(0, counted - played.last_id(connection))
 
