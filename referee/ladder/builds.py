@@ -21,7 +21,7 @@ class BotBuilds:
     """The builds of a ladder's bots, one at a time. This process does not try a failed one again."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        """`say` gets a line about each build that begins."""
+        """Call `say` with a line about each build that begins."""
         self._say = say
         self._failed: dict[str, str] = {}  # reasons by folder
         self._waiting: deque[Entrant] = deque()

@@ -23,7 +23,7 @@ class PoolToCome(WorkerPool):
 
     @property
     def age(self) -> float:
-        """Seconds since the first attempt began."""
+        """Return the seconds since the first attempt began."""
         return time.monotonic() - self._began
 
     def hired(self) -> WorkerPool | None:

@@ -177,7 +177,7 @@ class CommitBuffer:
 
     @property
     def troubled(self) -> float:
-        """Seconds since the store began to refuse, 0 if it does not."""
+        """Return the seconds since the store began to refuse; 0 if it does not."""
         return time.monotonic() - self._failing if self._failing else 0.0
 
     @property

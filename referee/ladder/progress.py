@@ -59,7 +59,7 @@ class Progress:
 
     @property
     def unsuccessful(self) -> bool:
-        """Whether the run failed, or ended with no bots left to play."""
+        """Return whether the run failed, or ended with no bots left to play."""
         return bool(self.failed) or self.deserted
 
 
@@ -112,7 +112,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class LimitError(Problem, ValueError):
-    """What was written is no limit; str() says what to write."""
+    """An invalid limit; str() says what to write."""
 
     code = "bad-limit"
 
@@ -209,12 +209,12 @@ class GameQuota:
 
     @property
     def counted(self) -> int:
-        """The games of these pools that count."""
+        """Return the number of games of these pools that count."""
         return self._counted
 
     @property
     def pairs(self) -> float:
-        """How many pairs may still begin."""
+        """Return how many pairs may still begin."""
         if self._target is None:
             return math.inf
         if self._void >= self._target:
@@ -223,7 +223,7 @@ class GameQuota:
         return max(0, math.ceil((self._target - self._counted - coming) / GAMES))
 
     def take(self, pair: Pair) -> None:
-        """Workers get this pair."""
+        """Note that workers get this pair."""
         self._out[pair.pool, pair.number] = len(pair.played)
 
     def fix(self, result: PairResult) -> None:
@@ -237,7 +237,7 @@ class GameQuota:
 
     @property
     def reached(self) -> str:
-        """Why no more pairs begin, "" while some may."""
+        """Return why no more pairs begin; "" while some may."""
         if self._target is None or self.pairs:
             return ""
         if self._counted >= self._target:
@@ -262,7 +262,12 @@ class PoolTurns:
     """
 
     def __init__(self, weights: Mapping[int, float], played: Mapping[int, float]) -> None:
-        """Args: by the row of a pool, its weight and the pairs that it has played or is playing."""
+        """Begin with the pairs that each pool has played or is playing.
+
+        Args:
+            weights: Weights of the pools, by their rows in the store.
+            played: Pairs, likewise.
+        """
         mean = math.fsum(weights.values()) / len(weights) if weights else 1.0
         self._weights = {row: weight / mean for row, weight in weights.items()}
         self._served = {row: played.get(row, 0) / weight for row, weight in self._weights.items()}

@@ -73,7 +73,7 @@ class Crosstable:
 
     @property
     def pairs(self) -> list[tuple[PoolEntry, PoolEntry, BotScore]]:
-        """Every two bots that met, once; with `seats` once for each order."""
+        """Return every two bots that met: once, or with `seats` once for each order."""
         order, bots = {bot.id: rank for rank, bot in enumerate(self.bots)}, {bot.id: bot for bot in self.bots}
         return [
             (bots[first], bots[second], score)
@@ -292,7 +292,7 @@ class PoolSummary:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Names of the bots, by the labels of their versions."""
+        """Return the names of the bots, by the labels of their versions."""
         return {seat.label: seat.name for seat in self.standings.seats}
 
     def history(self, name: str) -> list[LadderStanding]:
@@ -306,7 +306,7 @@ class PoolSummary:
 
     @cached_property
     def seat1(self) -> BotScore:
-        """The score of seat 1 in all games."""
+        """Return the score of seat 1 in all games."""
         return BotScore(self.totals.wins, self.totals.ties, self.totals.losses)
 
     def crosstable(self, most: int) -> dict[tuple[int, int], BotScore]:
@@ -316,7 +316,7 @@ class PoolSummary:
 
     @cached_property
     def _met_by(self) -> tuple[dict[int, list[PairScore]], dict[int, list[PairScore]]]:
-        """All meetings by who had seat 1, and by who had seat 2, by the other one's id."""
+        """Return all meetings by the id of the version in seat 1, and by the id of the version in seat 2."""
         first, second = defaultdict[int, list[PairScore]](list), defaultdict[int, list[PairScore]](list)
         for met in self.store.meetings(self.pool.id):
             first[met.first].append(met)
@@ -330,14 +330,14 @@ class PoolSummary:
 
     @cached_property
     def trial(self) -> "SequentialTrial | None":
-        """The test, if the ladder is one."""
+        """Return the test, or None if the ladder is not one."""
         if self.form is None or self.form.kind not in TESTED:
             return None
         return read_trial(self.store, self.pool, self.standings.seats, self.form)
 
     @cached_property
     def faults(self) -> Counter[str]:
-        """Number of faults of each version, by label."""
+        """Return the number of faults of each version, by label."""
         found = Counter[str]()
         for (who, _), number in self.totals.faults.items():
             found[who] += number

@@ -47,7 +47,10 @@ class ResultsTable:
 
     @property
     def rows(self) -> Ints:
-        """A line per ordered pair that met: both ids, wins, ties, losses, forfeit wins, forfeit losses, void."""
+        """Return a row for each ordered pair that met, sorted.
+
+        The columns are both ids, wins, ties, losses, forfeit wins, forfeit losses, void.
+        """
         if self._fresh:
             self._rows = _merged(np.concatenate([self._rows, _rows(self._fresh)]))
             self._fresh.clear()

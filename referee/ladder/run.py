@@ -196,7 +196,7 @@ class LadderRun:
 
     @property
     def jobs(self) -> int:
-        """Matches at a time."""
+        """Return how many matches are played at a time."""
         return self._pool.jobs
 
     # -- configuration ----------------------------------------------------------------------------------------

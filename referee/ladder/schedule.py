@@ -157,7 +157,7 @@ class Schedule:
 
     @property
     def finished(self) -> str:
-        """Why nothing more will be issued unless a bot enters; "" while there is something to play or wait for."""
+        """Return why nothing more is issued unless a bot enters; "" while there is something to play or wait for."""
         if self.test and self.test.accepted:
             return f"{self.test.accepted} is accepted after {counted(self.test.pairs, 'pair')}"
         return "" if self._open else self._idle
@@ -170,7 +170,7 @@ class Schedule:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict of a test, on the pairs before which no result is missing.
+        """Return the verdict of a test, on the pairs before which no result is missing.
 
         None while one of the two bots is missing, and in a tune before its final test.
         """
@@ -239,7 +239,7 @@ class Schedule:
         self._rounds = self._rounds.after(self._names(result for result in results if not result.lost), lost)
 
     def _names(self, pairs: Iterable[Pair | PairResult]) -> set[str]:
-        """The names of the bots of these pairs; all versions of a bot have one name."""
+        """Return the names of the bots of these pairs. All versions of a bot have one name."""
         names = {seat.id: seat.name for seat in self._seats}
         return {names[id] for pair in pairs for id in (pair.first, pair.second) if id in names}
 

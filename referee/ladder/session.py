@@ -63,7 +63,7 @@ class WorkerOptions(NamedTuple):
 
     @property
     def workers(self) -> int:
-        """Number of workers on this machine; 0 with a cluster."""
+        """Return the number of workers on this machine; 0 with a cluster."""
         return 0 if self.cluster else self.jobs or len(os.sched_getaffinity(0))
 
     def hire(self, live: str = "") -> Callable[[], WorkerPool]:

@@ -209,7 +209,7 @@ class TuneState:
 
     @property
     def summary(self) -> str:
-        """`312 of 4,000 iterations in 4 chains`, and what ± means."""
+        """Return the state as text: `312 of 4,000 iterations in 4 chains`, and what ± means."""
         words = [f"{self.known:,} of {self.plan.iterations:,} iterations in {self.plan.chains} chains"]
         words += [f"{self.silent:,} without a result"] if self.silent else []
         if self.moving:

@@ -55,7 +55,8 @@ class Counts:
     def of(cls, played: Iterable[Row], names: Iterable[str] = ()) -> "Counts":
         """Count rows, several of which may be of one ordered pair. Bots are numbered as they come, `names` first.
 
-        CountsError for a bot against itself or a negative count.
+        Raises:
+            CountsError: A bot plays against itself, or a count is negative.
         """
         played = list(played)
         index: dict[str, int] = {}
@@ -72,12 +73,12 @@ class Counts:
 
     @property
     def games(self) -> Floats:
-        """Games of every bot."""
+        """Return the games of every bot."""
         return self._per_bot(self.played.games, self.played.games)
 
     @property
     def scores(self) -> Floats:
-        """Points of every bot."""
+        """Return the points of every bot."""
         half = self.played.ties / 2
         return self._per_bot(self.played.wins + half, self.played.losses + half)
 
@@ -114,7 +115,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Derivatives:
-    """Of the log-likelihood: its value, and per pair the gradients and the negative second derivatives."""
+    """The value of a log-likelihood, and per pair its gradients and negative second derivatives."""
 
     value: float
     x: Floats
@@ -232,7 +233,8 @@ class Priors:
 def of_ratings(priors: Priors, names: Sequence[str]) -> tuple[Floats, Floats]:
     """Return the prior as precision P and vector b, natural units: ln density = −θᵀPθ/2 + bᵀθ + constant.
 
-    CountsError for an anchor that is no bot, or parents in a circle.
+    Raises:
+        CountsError: An anchor is not one of the bots, or parents form a circle.
     """
     index = {name: number for number, name in enumerate(names)}
     precision, pull = np.zeros((len(names), len(names))), np.zeros(len(names))
@@ -302,7 +304,10 @@ def fit(
 ) -> Fit:
     """Return the most probable ratings; with `priors.plain` the likeliest ones, of mean 0 without an anchor.
 
-    `start`: near them, if that is known. CountsError, naming the bot, if there is no maximum.
+    `start` is a point near them, if one is known.
+
+    Raises:
+        CountsError: There is no maximum. The message names the bot.
     """
     if len(counts.names) < 2:
         raise CountsError(

@@ -38,18 +38,18 @@ class Ratings:
 
     @property
     def advantage(self) -> float:
-        """What sitting first is worth, Elo."""
+        """Return the Elo that seat 1 is worth."""
         return self.fitted.advantage * ELO
 
     @property
     def advantage_se(self) -> float:
-        """0 if it is fixed."""
+        """Return the standard error of `advantage`; 0 if it is fixed."""
         size = len(self.elo)
         return math.sqrt(self.fitted.covariance[size, size]) * ELO if self.fitted.with_advantage else 0.0
 
     @property
     def tie(self) -> float:
-        """ν of Davidson, δ of Rao and Kupper; 0: there are no ties."""
+        """Return the parameter of ties: ν of Davidson or δ of Rao and Kupper; 0 without ties."""
         return math.exp(self.fitted.t) if self.fitted.t > NO_TIES else 0.0
 
     def groups(self) -> Ints:
@@ -282,7 +282,7 @@ def worths(ratings: Ratings) -> Sequence[float]:
 
 
 def _groups(size: int, played: Matrix) -> Ints:
-    """Return what Ratings.groups says."""
+    """Return the group of each bot: see Ratings.groups."""
     met = np.zeros((size, size), dtype=np.bool_)
     here = played.games > 0
     met[played.first[here], played.second[here]] = met[played.second[here], played.first[here]] = True

@@ -49,7 +49,7 @@ class Observations:
 
     @property
     def repeated(self) -> int:
-        """How many of the games count for nothing because they repeat another one."""
+        """Return how many games do not count because they repeat another game."""
         return self.games - self.counts.total()
 
     def add(self, start: Hashable, line: Hashable, outcome: Hashable) -> None:

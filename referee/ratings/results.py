@@ -44,7 +44,7 @@ class ResultsError(Problem, ValueError):
 
 
 class RatedBot(NamedTuple):
-    """What makes two games those of one bot. A CSV file tells the name alone; the other fields are "" there.
+    """The identity of a bot. A CSV file has only its name, and the other fields are "".
 
     `game` is the game with its options, `command` and `hash` those of a record, `control` the match's time control.
     """
@@ -86,7 +86,7 @@ class Results:
 
     @property
     def labels(self) -> dict[RatedBot, str]:
-        """The label of each bot, in the order read."""
+        """Return the label of each bot, in the order read."""
         named = dict[str, list[RatedBot]]()
         for bot in self.bots:
             named.setdefault(bot.name, []).append(bot)
@@ -95,12 +95,12 @@ class Results:
 
     @property
     def names(self) -> list[str]:
-        """The labels in the order read; of two bots the first one comes first."""
+        """Return the labels in the order read. Of two bots, the first one comes first."""
         return list(self.labels.values())[:: -1 if self._swapped else 1]
 
     @property
     def several(self) -> dict[str, list[str]]:
-        """The names that several bots have, with the labels of these."""
+        """Return the names that several bots have, with the labels of these bots."""
         found = dict[str, list[str]]()
         for bot, label in self.labels.items():
             found.setdefault(bot.name, []).append(label)
@@ -108,7 +108,7 @@ class Results:
 
     @property
     def cells(self) -> dict[tuple[str, str], list[float]]:
-        """All games, by the labels of first and second."""
+        """Return all games, by the labels of first and second."""
         labels = self.labels
         return {(labels[first], labels[second]): cell for (first, second), cell in self._cells.items()}
 
@@ -196,18 +196,18 @@ class Results:
 
     @property
     def games(self) -> list[int]:
-        """Losses, ties and wins of the first of two bots."""
+        """Return losses, ties and wins of the first of two bots."""
         return self._summed(lambda first, second: self._cells.get((first, second), [0.0] * 3))
 
     @property
     def games_observed(self) -> list[int]:
-        """`games` without those that repeat others."""
+        """Return `games` without those that repeat others."""
         counts = self.lines.counts
         return self._summed(lambda first, second: [counts[first, second, outcome] for outcome in range(3)])
 
     @property
     def penta_observed(self) -> list[int]:
-        """`penta` without pairs that repeat others."""
+        """Return `penta` without pairs that repeat others."""
         found = [self.pair_lines.counts[points] for points in range(5)]
         return found[::-1] if self._swapped else found
 

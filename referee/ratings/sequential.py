@@ -15,7 +15,7 @@ from ggp.referee.ratings.sprt import Hypotheses, Verdict, judge, log_likelihood_
 
 
 class PlayedPair(NamedTuple):
-    """What the new version made of a pair: `points`, 0 to 4 halves, and each game, 0, 1 or 2 for loss, tie or win.
+    """A pair as the new version sees it: `points`, 0 to 4 halves, and each game, 0, 1 or 2 for loss, tie or win.
 
     `opening` and `moves` are digests (see repeats): `moves` of the game in which the new version had seat 1, then of
     the other one; () where they are unknown.
@@ -28,19 +28,19 @@ class PlayedPair(NamedTuple):
 
 
 class ObservedPairs:
-    """What pairs of games tell without those that repeat others: see ggp.referee.ratings.repeats."""
+    """Counts of pairs of games without those that repeat others: see ggp.referee.ratings.repeats."""
 
     def __init__(self) -> None:
         self._pairs, self._games = Observations(), Observations()
 
     @property
     def penta(self) -> list[int]:
-        """Pairs by the points of the new version, 0 to 2 in halves."""
+        """Return the pairs by the points of the new version, 0 to 2 in halves."""
         return [self._pairs.counts[points] for points in range(5)]
 
     @property
     def games(self) -> list[int]:
-        """Losses, ties and wins of the new version."""
+        """Return losses, ties and wins of the new version."""
         return [self._games.counts[cell] for cell in range(3)]
 
     def add(self, played: PlayedPair) -> None:
@@ -57,7 +57,7 @@ class ObservedPairs:
 
 @dataclass
 class SequentialTest:
-    """Of a new version against an old one.
+    """A sequential test of a new version against an old one.
 
     `penta`: pairs that were read and count, by the points of the new version, 0 to 2 in halves; `games`: its losses,
     ties and wins. The verdict is on what is left of them without repeats: see ggp.referee.ratings.repeats.
@@ -74,17 +74,17 @@ class SequentialTest:
 
     @property
     def counts(self) -> list[int]:
-        """What the verdict is on: games for the model bayes, else pairs; worst for the new version first."""
+        """Return the counts to judge, worst for the new version first: games for the model bayes, pairs for others."""
         return self._observed.games if self.hypotheses.model == "bayes" else self._observed.penta
 
     @property
     def penta_observed(self) -> list[int]:
-        """`penta` without pairs that repeat others."""
+        """Return `penta` without pairs that repeat others."""
         return self._observed.penta
 
     @property
     def pairs(self) -> int:
-        """Pairs that were read and count."""
+        """Return the number of pairs that were read and count."""
         return sum(self.penta)
 
     def expect(self, numbers: Iterable[int]) -> None:

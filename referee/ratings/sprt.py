@@ -52,7 +52,7 @@ class ScoreSample:
 
     @property
     def t_per_nelo(self) -> float:
-        """The t value of one score, for a normalised Elo of 1 (σ of a pair's mean is σ of a game / √2)."""
+        """Return the t value of one score for a normalised Elo of 1 (σ of a pair's mean is σ of a game / √2)."""
         return math.sqrt(self.games) / NELO_PER_T
 
 
@@ -166,12 +166,12 @@ class Hypotheses:
 
     @property
     def lower(self) -> float:
-        """At or below it H0 is accepted (Wald)."""
+        """Return the LLR at or below which H0 is accepted (Wald)."""
         return math.log(self.beta / (1 - self.alpha))
 
     @property
     def upper(self) -> float:
-        """At or above it H1 is accepted (Wald)."""
+        """Return the LLR at or above which H1 is accepted (Wald)."""
         return math.log((1 - self.beta) / self.alpha)
 
 
@@ -250,7 +250,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Effect):
-    """What the record says about the hypotheses, besides its plain estimates.
+    """The judgement of a record about the hypotheses, besides its plain estimates.
 
     `expected_left` and `worst_case` are games: what is still to be played on average at the measured strength (None:
     nothing is measured), and the mean length of the test halfway between the hypotheses. `estimate` is None if the
@@ -325,7 +325,7 @@ def score_of(nelo_or_elo: float, sample: ScoreSample, model: Model) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Increments:
-    """What one game or pair adds to the LLR: mean, variance, by how much a better score raises it, the largest."""
+    """The steps of the LLR per game or pair: mean, variance, rise with a better score, and the largest step."""
 
     mean: float
     variance: float

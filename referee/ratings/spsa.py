@@ -46,7 +46,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class TunePlan:
-    """All that decides which values are played, but for the seed and the results.
+    """The plan of a tune: with the seed and the results it decides which values are played.
 
     Each chain has `length` iterations. Iterations of all chains in turn come in batches of `batch`; those of a batch
     begin from the values after all batches but the last one. `stability` is A as a part of the length.
@@ -63,7 +63,7 @@ class TunePlan:
 
     @property
     def iterations(self) -> int:
-        """Of all chains."""
+        """Return the number of iterations of all chains."""
         return self.length * self.chains
 
     @property
@@ -73,7 +73,7 @@ class TunePlan:
 
     @property
     def digest(self) -> str:
-        """The same for the same plan."""
+        """Return a hash of the plan."""
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
 
     def reach(self, turn: int) -> Values:
@@ -127,7 +127,7 @@ def is_filled(text: str, template: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What an iteration plays: two sets of values, and the sign of each parameter in the first."""
+    """An iteration: two sets of values, and the sign of each parameter in the first."""
 
     signs: tuple[int, ...]
     plus: Values
@@ -167,7 +167,7 @@ def moved(plan: TunePlan, iteration: int, centre: Values, signs: Sequence[int], 
 
 @dataclass(frozen=True, slots=True)
 class TunedValue:
-    """Of one parameter: the mean over the chains, and half of its 95 % interval; None with a single chain."""
+    """The mean of a parameter over the chains, and half of its 95 % interval, which is None with a single chain."""
 
     value: float
     half: float | None
@@ -225,22 +225,22 @@ class Tuning:
 
     @property
     def issued(self) -> int:
-        """Iterations."""
+        """Return the number of iterations that were issued."""
         return len(self._numbers)
 
     @property
     def known(self) -> int:
-        """Iterations whose result is known."""
+        """Return the number of iterations whose result is known."""
         return len(self._results) - len(self._lost)
 
     @property
     def silent(self) -> int:
-        """Iterations without a result: they moved nothing."""
+        """Return the number of iterations without a result, which moved nothing."""
         return sum(result is None for result in self._results.values()) - len(self._lost)
 
     @property
     def finished(self) -> bool:
-        """Whether all iterations are played."""
+        """Return whether all iterations are played."""
         return self.known >= self.plan.iterations
 
     def estimates(self) -> tuple[TunedValue, ...]:
@@ -249,7 +249,7 @@ class Tuning:
 
     @property
     def settled(self) -> bool:
-        """Whether the chains have stopped moving, so that how far they are apart says how far the values are off."""
+        """Return whether the chains have stopped moving, so that their spread is the error of the values."""
         played = self._whole
         half = max((one for one in self._trail if one[0] <= played // 2), key=lambda one: one[0])
         enough = played >= max(_FEWEST_TURNS * self.plan.chains, self.plan.iterations // 4)
@@ -257,13 +257,13 @@ class Tuning:
 
     @property
     def _whole(self) -> int:
-        """The iterations before which no result is missing."""
+        """Return the number of iterations before which no result is missing."""
         missing = (at for at in range(self._folded, self.issued) if self._numbers[at] not in self._results)
         return next(missing, self.issued)
 
     @property
     def tuned(self) -> Values:
-        """The estimates as a bot gets them."""
+        """Return the estimates as a bot gets them."""
         return self.plan.playable(tuple(one.value for one in self.estimates()))
 
     def _fold(self, upto: int) -> None:

@@ -543,7 +543,7 @@ def _pair(row: Row[Any]) -> Pair:
 def challenge(
     connection: Connection, pool: int, pairing: Pairing, number: int, owner: str, until: str
 ) -> tuple[int, list[Pair]]:
-    """Issue a challenge of `number` pairs; its id, and its pairs. Raises StoreError for a rated pool."""
+    """Issue a challenge of `number` pairs. Return its id and its pairs. Raises StoreError for a rated pool."""
     if connection.execute(select(pools.c.rated).where(pools.c.id == pool)).scalar_one_or_none() is not False:
         raise StoreError(f"pool {pool} is rated: challenges need an unrated pool", code="not-unrated")
     batch, _ = extent(connection, pool)

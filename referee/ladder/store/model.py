@@ -36,7 +36,7 @@ TESTED = (FormatKind.TEST, FormatKind.TUNE)
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How pairs of games are chosen. What does not belong to `kind` is as it stands here."""
+    """A way to choose pairs of games. Fields that do not belong to `kind` have their defaults."""
 
     kind: FormatKind = FormatKind.LADDER
     pairs: int = 0  # see FormatKind
@@ -75,7 +75,7 @@ class Pool:
 
     @cached_property
     def key(self) -> str:
-        """Twelve hex digits: pools never mix, so another game, option, control or opening is another pool."""
+        """Return twelve hex digits that tell pools apart: another game, option, control or opening is another pool."""
         said = [self.setting.game, sorted(self.setting.options.items()), str(self.setting.control), self.openings]
         said += [] if self.rated else [UNRATED]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
@@ -126,7 +126,7 @@ class Ladder:
 
     @property
     def programs(self) -> list[BotSpec]:
-        """What the file enters; of a tune, the bot that all its versions are made from."""
+        """Return the bots that the file enters; for a tune, the bot that all its versions are made from."""
         return [self.template] if self.template else [bot.start for bot in self.bots]
 
     def entered(self, pool: Pool) -> list[Entrant]:
