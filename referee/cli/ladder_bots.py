@@ -69,10 +69,8 @@ def _show_versions(pools: list[PoolSummary], name: str) -> None:
             place = pool.rated.get(seat.id)
             rating = (f"{place.elo:z.1f}", half(place.se)) if place else ("", "")
             score = place.score if place else BotScore()
-            share = f"{score.share:.1%}" if score.games else ""
-            sheet.add(
-                pool.pool.name, exact(seat), parent_label(pool, seat), *rating, score.games, share, state_of(seat)
-            )
+            names = (pool.pool.name, exact(seat), parent_label(pool, seat))
+            sheet.add(*names, *rating, score.games, score.percent, state_of(seat))
     show(sheet, name.partition("@")[0])
     for pool in pools:
         if pool.standings.fit is not None and pool.standings.versions(name):
@@ -110,13 +108,13 @@ def _show_bot(found: BotDetails, most: int) -> None:
     sheet = TextTable(heads, frozenset({"opponent"}), spare=(("+", "=", "-"), ("forfeits",), ("points",)))
     for other, (first, second) in bot.opponents.items():
         score = first + second
-        cells = (f"{score.points:g}", score.games, f"{score.share:.1%}" if score.games else "")
+        cells = (f"{score.points:g}", score.games, score.percent)
         sheet.add(pool.seats[other].label, *cells, score.wins, score.ties, score.losses, score.forfeits)
     show(sheet)
 
 
 def _score(score: BotScore) -> str:
-    share = f", {score.share:.1%}" if score.games else ""
+    share = f", {score.percent}" if score.games else ""
     return f"{score.points:g}/{score.games} (+{score.wins} ={score.ties} -{score.losses}){share}"
 
 

@@ -56,6 +56,11 @@ class BotScore:
         """Return the share of the points that could be won; 0 without games."""
         return self.points / self.games if self.games else 0.0
 
+    @property
+    def percent(self) -> str:
+        """Return the share of the points in percent; "" without games."""
+        return f"{self.share:.1%}" if self.games else ""
+
     def __add__(self, other: "BotScore") -> "BotScore":
         return BotScore(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 

@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,8 +89,7 @@ def suspend(connection: Connection, version: int, reason: str, pool: int | None 
 
 def readmit(connection: Connection, name: str) -> bool:
     """Readmit all versions of a name, or the one of a label. Returns whether one of them was suspended."""
-    named = [id for id, label in _called(connection, name)]
-    query = entered.update().where(entered.c.version.in_(named), entered.c.suspended != "")
+    query = entered.update().where(entered.c.version.in_(_called(connection, name)), entered.c.suspended != "")
     if not connection.execute(query.values(suspended="", suspended_in=-1)).rowcount:
         return False
     note(connection, "readmitted", name)
@@ -107,7 +106,7 @@ def readmitted(connection: Connection, version: int) -> str:
 
 def called(connection: Connection, name: str) -> list[int]:
     """Return the versions of a name: `NAME` means all of them, `NAME@VERSION` one. Raises StoreError."""
-    found = [id for id, label in _called(connection, name)]
+    found = list(_called(connection, name))
     if not found:
         known = connection.execute(select(versions.c.label).order_by(versions.c.label).limit(20)).scalars()
         raise StoreError(f"no bot is called {name!r}: there are {', '.join(known) or 'none yet'}", code="no-such-bot")
@@ -124,12 +123,10 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _called(connection: Connection, name: str) -> Iterator[tuple[int, str]]:
+def _called(connection: Connection, name: str) -> Sequence[int]:
     bare, _, version = name.partition("@")
-    query = select(versions.c.id, versions.c.label).where(versions.c.name == bare).order_by(versions.c.id)
-    if version:
-        query = query.where(versions.c.version == version)
-    return ((row.id, row.label) for row in connection.execute(query))
+    query = select(versions.c.id).where(versions.c.name == bare).order_by(versions.c.id)
+    return connection.execute(query.where(versions.c.version == version) if version else query).scalars().all()
 
 
 def _label(connection: Connection, version: int) -> str:
@@ -152,13 +149,8 @@ def _check_name(name: str) -> None:
 
 def _enrol_pool(connection: Connection, pool: Pool) -> int:
     """Return the row with the key of a pool. Another pool that had its name is called NAME@KEY from now on."""
-    same = (
-        connection.execute(select(pools.c.key).where(pools.c.name == pool.name, pools.c.key != pool.key))
-        .scalars()
-        .all()
-    )
-    for key in same:
-        connection.execute(pools.update().where(pools.c.key == key).values(name=f"{pool.name}@{key}"))
+    others = pools.update().where(pools.c.name == pool.name, pools.c.key != pool.key)
+    connection.execute(others.values(name=pools.c.name + "@" + pools.c.key))
     found: int | None = connection.execute(select(pools.c.id).where(pools.c.key == pool.key)).scalar_one_or_none()
     if found is not None:
         connection.execute(pools.update().where(pools.c.id == found).values(name=pool.name))
@@ -252,15 +244,8 @@ def _enter(
             this = (entered.c.pool == pool) & (entered.c.version == id)
             connection.execute(entered.update().where(this).values(active=True, anchor=bot.anchor))
         else:
-            values = {
-                "pool": pool,
-                "version": id,
-                "active": True,
-                "anchor": bot.anchor,
-                "suspended": "",
-                "suspended_in": -1,
-            }
-            connection.execute(entered.insert().values(values))
+            new = {"pool": pool, "version": id, "active": True, "anchor": bot.anchor}
+            connection.execute(entered.insert().values(**new, suspended="", suspended_in=-1))
     left = {id: row for id, row in were.items() if id not in entrants}
     by_name = {row.name: row for row in left.values()}
     for id, bot in entrants.items():

@@ -106,7 +106,7 @@ def elo_and_error(value: float, se: float) -> str:
 
 def share(score: BotScore) -> str:
     """Of the points; nothing without games."""
-    return f"{score.share:.1%}" if score.games else ""
+    return score.percent
 
 
 def many(count: int, what: str, more: str = "") -> str:

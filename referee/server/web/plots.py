@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggp.referee.ladder.queries import thinned
-from ggp.referee.ladder.standings import LadderStanding
 from ggp.referee.ladder.tune import TuneState
 from ggp.referee.ratings.scale import Z95
+from ggp.referee.ratings.standings import Standing
 
 WIDTH = 720  # units; the page scales it
 _ROW, _TOP, _LEFT, _RIGHT = 20, 30, 170, 16
@@ -18,24 +18,11 @@ _PANEL, _TUNE_SIDE, _TUNE_RIGHT, _TUNE_POINTS = 170, 60, 40, 400  # of the plot 
 _MOST_NAME = 23  # letters
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bot's rating and half of its 95 % interval, Elo; 0 of an anchor."""
-
-    name: str
-    elo: float
-    half: float
-
-    @property
-    def error(self) -> str:
-        """` ± 12`, or nothing for an anchor."""
-        return f" ± {self.half:.0f}" if self.half else ""
-
-
-def rating_plot(places: Sequence[LadderStanding]) -> dict[str, Any]:
+def rating_plot(places: Sequence[Standing]) -> dict[str, Any]:
     """For plots.html: a row for each bot, best first; a dot, and a line over the interval."""
-    bars = [Bar(place.seat.label, place.elo, Z95 * place.se) for place in places]
-    low, high = _range([bar.elo - bar.half for bar in bars], [bar.elo + bar.half for bar in bars])
+    best, ends = places[0], [(place.elo - Z95 * place.se, place.elo + Z95 * place.se) for place in places]
+    low, high = _range([low for low, _ in ends], [high for _, high in ends])
+    error = f" ± {Z95 * best.se:.0f}" if best.se else ""  # an anchor has none
     marks = ticks(low, high, 7)
     low, high = min(low, marks[0]), max(high, marks[-1])
 
@@ -43,14 +30,14 @@ def rating_plot(places: Sequence[LadderStanding]) -> dict[str, Any]:
         return _LEFT + (elo - low) * (WIDTH - _LEFT - _RIGHT) / (high - low)
 
     return {
-        "about": f"{len(bars)} bots, best first; {bars[0].name} leads with {bars[0].elo:z.0f}{bars[0].error} Elo.",
+        "about": f"{len(places)} bots, best first; {best.name} leads with {best.elo:z.0f}{error} Elo.",
         "width": WIDTH,
-        "height": _TOP + _ROW * len(bars) + 8,
+        "height": _TOP + _ROW * len(places) + 8,
         "left": _LEFT,
         "marks": [(mark, x(mark)) for mark in marks],
         "bars": [
-            (bar, _short(bar.name), _TOP + _ROW * (row + 0.5), x(bar.elo - bar.half), x(bar.elo), x(bar.elo + bar.half))
-            for row, bar in enumerate(bars)
+            (place, _short(place.name), _TOP + _ROW * (row + 0.5), x(low), x(place.elo), x(high))
+            for row, (place, (low, high)) in enumerate(zip(places, ends, strict=True))
         ],
     }
 
@@ -68,7 +55,7 @@ class IntervalAxis:
         return 100 * (elo - self.low) / (self.high - self.low)
 
 
-def interval_axis(places: Sequence[LadderStanding]) -> IntervalAxis:
+def interval_axis(places: Sequence[Standing]) -> IntervalAxis:
     """Return an axis on which the 95 % intervals of all these bots lie."""
     halves = [(place.elo, Z95 * place.se) for place in places]
     low, high = _range([elo - half for elo, half in halves], [elo + half for elo, half in halves])
@@ -76,7 +63,7 @@ def interval_axis(places: Sequence[LadderStanding]) -> IntervalAxis:
     return IntervalAxis(low, high, [(value, axis.at(value)) for value in ticks(low, high, 5)])
 
 
-def interval(place: LadderStanding, axis: IntervalAxis) -> dict[str, Any]:
+def interval(place: Standing, axis: IntervalAxis) -> dict[str, Any]:
     """Return the arguments of the macro `interval` for one bot."""
     elo, half = place.elo, Z95 * place.se
     return {"low": axis.at(elo - half), "middle": axis.at(elo), "high": axis.at(elo + half), "marks": axis.marks}

@@ -14,8 +14,8 @@ import pytest
 
 from ggp.protocol.records import Chain, Diagnostics, Event, MatchEnded, read_records
 from ggp.referee.cli.ladder_report import main
-from ggp.referee.ladder.standings import BotScore, LadderStanding
-from ggp.referee.ladder.store.model import FinishedGame, Pairing, PoolEntry
+from ggp.referee.ladder.store.model import FinishedGame, Pairing
+from ggp.referee.ratings.standings import Standing
 from ggp.referee.records import pack, unpack
 from ggp.referee.server.web.pages import file_of, render_plot
 from ggp.referee.server.web.plots import llr_plot, rating_plot, ticks
@@ -315,10 +315,7 @@ def test_ticks_are_round_and_few() -> None:
 
 def test_plots_are_xml_whatever_they_show() -> None:
     for names in (["one"], HOSTILE):
-        places = [
-            LadderStanding(name, 100.0 * n, 15.0 * n, 2, 1.0, seat=PoolEntry(n, name, name, "v1"), score=BotScore())
-            for n, name in enumerate(names)
-        ]
+        places = [Standing(name, 100.0 * n, 15.0 * n, 2, 1.0) for n, name in enumerate(names)]
         root = ElementTree.fromstring(render_plot("ratings", **rating_plot(places)))
         assert len(root.findall(".//circle")) == len(places)
     for points in ([(0, 0.0)], [(n, n / 10) for n in range(50)]):
