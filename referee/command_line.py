@@ -1,4 +1,4 @@
-"""Run a command: its exit status, its usage errors, and suggestions for misspelled words."""
+"""Running of commands: exit status, usage errors, and suggestions for misspelled words."""
 
 import contextlib
 import sys
@@ -20,10 +20,18 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 def run_command(
     command: "click.Command", name: str, argv: list[str], failures: tuple[type[Exception], ...] = ()
 ) -> int:
-    """The exit status: the command's own, 2 for a usage error or a Problem, 1 for one of `failures`, 130 after Ctrl-C.
+    """Run a command, and return its exit status.
 
-    `name` as the user typed it (`ggp verify`). An error is a line on stderr. Processes that a program leaves behind
-    are ended with the command.
+    An error is one line on stderr. Processes that a bot or engine leaves behind are killed with the command.
+
+    Args:
+        command: The command.
+        name: The name as the user typed it, such as `ggp verify`.
+        argv: The arguments.
+        failures: Exceptions that mean exit status 1.
+
+    Returns:
+        The command's own status, 2 for a usage error or a Problem, 1 for one of `failures`, 130 after Ctrl-C.
     """
     import click
 
@@ -31,7 +39,7 @@ def run_command(
 
     try:
         orphans = adopting_orphans() if name in _STARTERS else contextlib.nullcontext()
-        # Not `command.main`: it ends the process where a pipe is closed, instead of raising BrokenPipeError.
+        # Not `command.main`, which exits on a closed pipe instead of raising BrokenPipeError.
         with orphans, command.make_context(name, list(argv)) as context:
             return int(command.invoke(context) or 0)
     except click.exceptions.Exit as end:  # of --help
@@ -51,7 +59,11 @@ def run_command(
 
 
 def make_folder(option: str, path: "Path | None") -> str:
-    """The absolute path of the folder that an option names, made if it is not there; "" for none. Raises UsageError."""
+    """Create the folder that an option names, if it does not exist, and return its absolute path; "" for None.
+
+    Raises:
+        UsageError: It cannot be created.
+    """
     import click
 
     if path is None:
@@ -59,7 +71,7 @@ def make_folder(option: str, path: "Path | None") -> str:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise click.UsageError(f"{option} {path}: {error.strerror}: name a folder that can be made") from None
+        raise click.UsageError(f"{option} {path}: {error.strerror}: name a folder that can be created") from None
     return str(path.absolute())
 
 
@@ -69,12 +81,12 @@ def opened(
     refused: "type[click.ClickException] | None" = None,
     failed: "type[click.ClickException] | None" = None,
 ) -> Iterator[BinaryIO]:
-    """Open a file that appears when all is written; None or `-` is stdout.
+    """Open a file that appears only when it is complete; None or `-` is stdout.
 
     Args:
-        output: Name of the file.
-        refused: Raised if the file cannot be opened; by default ClickException.
-        failed: Raised if it cannot be written later; by default ClickException. Then no file appears.
+        output: The name of the file.
+        refused: The error if the file cannot be opened; by default ClickException.
+        failed: The error if it cannot be written later; by default ClickException. No file appears then.
     """
     from pathlib import Path
 
@@ -89,7 +101,7 @@ def opened(
         try:
             file = stack.enter_context(replacing(Path(str(output))))
         except OSError as error:
-            what = f"cannot write {output}: {error.strerror}; name another file"
+            what = f"cannot write {output}: {error.strerror}: name another file"
             raise (refused or ClickException)(what) from None
         try:
             with stack.pop_all():
@@ -97,20 +109,20 @@ def opened(
         except BrokenPipeError:
             raise
         except OSError as error:
-            what = f"cannot write {output}: {error.strerror}; make room or name another file"
+            what = f"cannot write {output}: {error.strerror}: free some space or name another file"
             raise (failed or ClickException)(what) from None
 
 
 # -- suggestions ----------------------------------------------------------------------------------------
 
 
-_SHORTEST = 3  # letters of a beginning that is completed
+_SHORTEST = 3  # letters that suffice to complete a word
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word closest to what was typed, or the only one that begins with it, or "" if none is close.
+    """Return the known word closest to what was typed, or the only one that begins with it, or "".
 
-    A suggestion with little in common with the word would mislead, so at most two letters may differ.
+    At most two letters may differ, because a suggestion that is not similar would mislead.
     """
     typed, names = word.lower(), sorted(known)
     letters = len(typed.lstrip("-:"))
@@ -126,7 +138,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def message_of(error: "click.ClickException") -> str:
     """Return an error's message without passwords.
 
-    For an unknown option the suggestion is ours: click suggests any option that shares enough letters.
+    For an unknown option the suggestion is ours, because click suggests any option that shares enough letters.
     """
     from click import NoSuchOption
 
@@ -140,7 +152,7 @@ def message_of(error: "click.ClickException") -> str:
 
 
 def _slips(one: str, two: str) -> int:
-    """Letters added, left out, replaced, or two neighbours exchanged: the optimal string alignment distance."""
+    """Return the optimal string alignment distance: letters added, omitted, replaced, or neighbours exchanged."""
     last: list[int] = []
     before: list[int] = []
     row = list(range(len(two) + 1))

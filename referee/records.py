@@ -1,4 +1,4 @@
-"""Files of records, the side files of matches under way, and records packed for a store."""
+"""Record files, the side files of running matches, and packed records for a store."""
 
 import contextlib
 import fcntl
@@ -34,10 +34,17 @@ def records_in(
     unfinished: bool = False,
     damaged: Callable[[str], None] | None = None,
 ) -> Iterator[Record]:
-    """Yield every finished match of a file, read a line at a time. `skipped` is called for each that was cut off.
+    """Yield every finished match of a file, read one line at a time. The file `-` is standard input.
 
-    With `unfinished` those come, too. The file `-` is standard input. A record that was changed since it was written
-    raises ClickException; with `damaged`, that gets the reason instead, and reading goes on with the next match.
+    Args:
+        file: The file.
+        skipped: Called with a description of each incomplete match.
+        unfinished: Yield incomplete matches, too.
+        damaged: Called with the reason for each damaged record; reading continues with the next match. Without it a
+            damaged record raises ClickException.
+
+    Raises:
+        ClickException: The file cannot be read, or a record is damaged.
     """
     tell = damaged and (lambda reason: damaged(_not_whole(file, reason)))
     half: list[str] = []
@@ -49,7 +56,7 @@ def records_in(
                 else:
                     skipped(
                         "; ".join(
-                            [f"{replace_unprintable(record.start.match)}: {len(record.plies)} plies and no end", *half]
+                            [f"{replace_unprintable(record.start.match)}: {len(record.plies)} plies, but no end", *half]
                         )
                     )
                     half.clear()
@@ -62,7 +69,7 @@ def records_in(
 
 
 def _not_whole(file: Path, reason: str) -> str:
-    return f"{file} is not a whole record: {replace_unprintable(reason)}"
+    return f"{file} is not a complete record: {replace_unprintable(reason)}"
 
 
 def _open(file: Path) -> BinaryIO:
@@ -71,15 +78,15 @@ def _open(file: Path) -> BinaryIO:
     return open_input(file)
 
 
-# -- Matches that are being played, read from the side files that workers write.
+# -- Running matches, read from the side files that workers write.
 
 
-MAX_LIVE = 64 * 1024 * 1024  # bytes of a side file that are read
+MAX_LIVE = 64 * 1024 * 1024  # bytes; larger side files are not read
 _SQLITE = "sqlite:///"
 
 
 class LiveHead(NamedTuple):
-    """A match under way: what its start says, and how many plies were played when it was looked at."""
+    """A running match: what its start says, and the number of plies so far."""
 
     match: str
     game: str
@@ -91,22 +98,22 @@ class LiveHead(NamedTuple):
 
 
 def running(base: str) -> list[LiveHead]:
-    """Return the matches that are being played now, oldest first; [] if there are none, never an error.
+    """Return the matches that are being played now, oldest first; [] if there are none. It never raises.
 
     `base` is the path of a record (`ggp match --record`), or live_base of a ladder's store. Each call reads the side
-    files, a few kilobytes a worker: ask once a second, not once a ply. Matches on a cluster's workers are not among
-    them.
+    files, a few kilobytes per worker, so poll once per second rather than once per ply. Matches on the workers of a
+    cluster are not included.
     """
     return sorted(map(head, playing(base)), key=lambda head: head.started)
 
 
 def playing(base: str) -> list[Record]:
-    """Return the records of the matches that are being played now, as far as they were played."""
+    """Return the records of the matches that are being played now, as far as they go."""
     return LiveMatches(base).playing()
 
 
 def head(record: Record) -> LiveHead:
-    """Return what a list says of a match."""
+    """Return the head of a match for lists."""
     start = record.start
     first, second = (bot.name for bot in start.bots)
     plies = len(record.plies)
@@ -116,20 +123,20 @@ def head(record: Record) -> LiveHead:
 class LiveMatch:
     """The open side file of one match. Thread-safe.
 
-    A worker begins a new file for its next match, so this one stays readable to its last event, even after its name
-    was deleted or given to another match.
+    A worker begins a new file for its next match, so this one stays readable to its last event, even after its name was
+    deleted or given to another match.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._lock = file, threading.Lock()
-        self._at = 0  # bytes that were read
+        self._at = 0  # bytes read so far
         self._reader = RecordReader()
         self._record: Record | None = None
 
     def read(self) -> Record | None:
-        """Return the match as far as it was played, without a half-written line; None if no start can be read.
+        """Return the match so far, without a half-written line; None if its start cannot be read.
 
-        Only what came since the last call is read; the record is the same object if nothing did.
+        Only new data is read. If there is none, the same object is returned.
         """
         with self._lock:
             try:
@@ -149,7 +156,7 @@ class LiveMatch:
                 self._reader.read(line)
             self._at += len(line) + 1
             if self._reader.events and isinstance(self._reader.events[-1], MatchEnded):
-                break  # what comes behind it is no part of this match
+                break  # what follows is not part of this match
         if self._reader.events:
             self._record = self._reader.record
 
@@ -161,8 +168,8 @@ class LiveMatch:
             return 0
 
     def playing(self) -> bool:
-        """Return whether a worker still plays it."""
-        with self._lock:  # threads share the open file, and with it what it has locked
+        """Return True while a worker is playing the match."""
+        with self._lock:  # threads share the open file and therefore its lock
             try:
                 fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -176,29 +183,33 @@ class LiveMatch:
         return record is not None and record.end is None
 
     def is_at(self, path: Path) -> bool:
-        """Return whether the file with this name is its file. Raises OSError."""
+        """Return True if this path is the name of the open file.
+
+        Raises:
+            OSError: The path cannot be read.
+        """
         return os.path.samestat(path.stat(), os.fstat(self._file.fileno()))
 
 
 class LiveMatches:
     """The side files beside a record, or beside the live_base of a store. Thread-safe.
 
-    Each file is opened once and read once, however often it is asked for.
+    Each file is opened and read only once, however often it is requested.
     """
 
     def __init__(self, base: str) -> None:
         self._base, self._lock = base, threading.Lock()
         self._files: dict[Path, LiveMatch] = {}
-        self._by_key: dict[str, tuple[Path, LiveMatch]] = {}  # as they were at the last search
+        self._by_key: dict[str, tuple[Path, LiveMatch]] = {}  # as of the last search
 
     def playing(self) -> list[Record]:
-        """Return the matches that are being played now, as far as they were played, by the numbers of their workers."""
+        """Return the matches that are being played now, as far as they go, in the order of their workers."""
         return [record for live in self._all() if live.playing() and (record := live.read())]
 
     def find(self, key: str) -> LiveMatch | None:
-        """Find a match by its name; "" means any that is being played.
+        """Find a match by its key; "" means any running match.
 
-        A match that ended or was dropped is found, too, until its worker begins the next match.
+        A match that has ended or was dropped is found until its worker begins the next match.
         """
         with self._lock:
             path, live = self._by_key.get(key, (None, None))
@@ -232,20 +243,20 @@ def _key(live: LiveMatch) -> str | None:
 
 
 def find_live(base: str, key: str) -> LiveMatch | None:
-    """Find a match by its side file: see LiveMatches.find."""
+    """Find a match by its side file; see LiveMatches.find."""
     return LiveMatches(base).find(key)
 
 
 def live_base(url: str) -> str:
     """Return the path prefix of the side files that the workers of a ladder write.
 
-    It is the SQLite file itself, or a file in live_folder for other databases. The folder is created.
+    For SQLite it is the database file, for other databases a file in live_folder, which is created.
 
     Args:
         url: The SQLAlchemy URL of the ladder's store.
 
     Returns:
-        The prefix, or "" if other users can write to the folder: finished matches are read from there, too.
+        The prefix; "" if other users can write to the folder, because finished matches are read from there, too.
     """
     if url.startswith(_SQLITE):
         return url.removeprefix(_SQLITE)
@@ -256,34 +267,34 @@ def live_base(url: str) -> str:
 
 
 def live_folder() -> Path:
-    """Return the folder of this user for the side files of stores that are not files."""
+    """Return this user's folder for the side files of stores that are not files."""
     return Path(tempfile.gettempdir()) / f"ggp-live-{os.geteuid()}"
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a record, each cut where it is longer than a line of a record may be."""
+    """Yield the lines of a record. A line longer than allowed is cut."""
     return iter(lambda: file.readline(MAX_RECORD_LINE + 2), b"")
 
 
 def live_path(record: str, number: int) -> str:
-    """Return the side file next to a record that worker `number` (from 1) writes its live plies to."""
+    """Return the side file beside a record for the matches of worker `number` (from 1)."""
     return f"{record}.live-{number}"
 
 
 def side_files(record: str) -> list[Path]:
-    """Return the side files that exist, by number. A worker that has begun no match has none."""
+    """Return the existing side files, by number. A worker that has not begun a match has none."""
     return [path for _, path in sorted(numbered(record, live_path)) if not path.name.endswith(NEW)]
 
 
 def can_be_path(record: str) -> bool:
-    """Return False for a record that is no file: "", or a text with a NUL."""
+    """Return False for a record that is not a file: "", or a text with a NUL."""
     return bool(record) and "\0" not in record
 
 
 def numbered(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple[int, Path]]:
-    """Iterate over the files beside a record that `path_of` names, with their numbers; in no order.
+    """Yield the files beside a record that `path_of` names, with their numbers, in no particular order.
 
-    Files that a worker was just about to rename into place are among them.
+    Files that a worker was about to rename into place are included.
     """
     if not can_be_path(record):
         return
@@ -295,15 +306,15 @@ def numbered(record: str, path_of: Callable[[str, int], str]) -> Iterator[tuple[
                 yield int(number), path
 
 
-# -- Records as a store keeps them, and as they travel there: JSON lines, compressed by Zstandard.
+# -- Packed records for a store: JSON lines, compressed with Zstandard.
 
 
 LONGEST = 1 << 28  # bytes of a record
-_LEVEL = 1  # the higher ones save 1 % and take longer
+_LEVEL = 1  # higher levels save only 1 % and take longer
 
 
 class _Contexts(threading.local):
-    """Those of a thread: to make one takes longer than a record."""
+    """The Zstandard contexts of a thread. Creating one takes longer than packing a record."""
 
     def __init__(self) -> None:
         self.pack = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress
@@ -314,17 +325,21 @@ _contexts = _Contexts()
 
 
 def pack(lines: bytes) -> bytes:
-    """Compress a record."""
+    """Compress the lines of a record."""
     return _contexts.pack(lines)
 
 
 def unpack(data: bytes) -> bytes:
-    """Unpack a record to its lines. Raises RecordError for a damaged or empty one, and for one above LONGEST."""
+    """Decompress a record to its lines.
+
+    Raises:
+        RecordError: It is damaged, empty, or longer than LONGEST.
+    """
     try:
         size = zstandard.frame_content_size(data)
         if size > LONGEST:
             raise RecordError("it is too long")
-        if size == 0:  # then the library does not look at the rest
+        if size == 0:  # in this case the library ignores the rest
             raise RecordError("it is empty")
         return _contexts.unpack(data, allow_extra_data=False)
     except zstandard.ZstdError as error:

@@ -1,6 +1,7 @@
-"""What every command knows of its terminal: encoding, width, colour; and how texts and tables are printed on it.
+"""The terminal of a command (encoding, width, colour), and printing of texts and tables on it.
 
-Tables are framed on a terminal with room, else plain columns. What bots say cannot command the terminal.
+Tables have a frame on a terminal with enough room, otherwise they are plain columns. Output of bots is escaped, so it
+cannot control the terminal.
 """
 
 import contextlib
@@ -26,27 +27,27 @@ from ggp.protocol.standard_streams import encodable, write_stderr
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LEAST = 16  # cells of a last column of text, over several lines if need be
-_UNBROKEN = 10_000  # columns of a pipe or a file: its reader wants each row whole
+_LEAST = 16  # least width of a last text column, which may be wrapped
+_UNBROKEN = 10_000  # columns of a pipe or a file, whose rows must not be broken
 
 
-# -- encoding, width, colour: here alone they are decided --------------------------------------------------------------
+# -- encoding, width, colour: decided only here -----------------------------------------------------------------------
 
 
 def on_terminal(stream: TextIO | None = None) -> bool:
-    """Return True if the stream (stdout by default) is a terminal. Only then is anything laid out for its width."""
+    """Return True if the stream (stdout by default) is a terminal. Only then is output laid out for its width."""
     return (stream or sys.stdout).isatty()
 
 
 def can_redraw(stream: TextIO | None = None) -> bool:
-    """Return True if the stream (stdout by default) is a terminal on which a cursor can be moved."""
+    """Return True if the stream (stdout by default) is a terminal with a movable cursor."""
     return on_terminal(stream) and os.environ.get("TERM", "").lower() not in ("", "dumb", "unknown")
 
 
 def shows_colour(stream: TextIO | None = None) -> bool:
     """Return True if text on the stream (stdout by default) may have colours.
 
-    NO_COLOR forbids them everywhere, FORCE_COLOR allows them where there is no terminal, too.
+    NO_COLOR forbids them everywhere; FORCE_COLOR allows them even without a terminal.
     Source: no-color.org, force-color.org.
     """
     if os.environ.get("NO_COLOR"):
@@ -55,12 +56,12 @@ def shows_colour(stream: TextIO | None = None) -> bool:
 
 
 def shows_unicode(stream: TextIO | None = None) -> bool:
-    """Return True if the stream (stdout by default) takes every character."""
+    """Return True if the stream (stdout by default) can encode every character."""
     return (_encoding(stream or sys.stdout) or "utf-8").lower().startswith("utf")
 
 
 def screen_columns(stream: TextIO | None = None) -> int | None:
-    """Return the columns of the stream (stdout by default) if it is a terminal, else None. COLUMNS overrides."""
+    """Return the columns of the stream (stdout by default) if it is a terminal, else None. COLUMNS overrides them."""
     if not on_terminal(stream):
         return None
     said = os.environ.get("COLUMNS", "")
@@ -71,17 +72,20 @@ def screen_columns(stream: TextIO | None = None) -> int | None:
 
 
 def spelled(text: str) -> str:
-    """Return the text as it appears on stdout: only this may be measured where columns are aligned."""
+    """Return the text as it appears on stdout. Measure only this text to align columns."""
     return encodable(text, _encoding(sys.stdout))
 
 
 def _encoding(stream: TextIO) -> str | None:
-    """None for text that stays in memory. While Rich draws live, stdout is a proxy of it that knows no encoding."""
+    """Return the encoding of a stream; None for text that stays in memory.
+
+    While Rich draws live, stdout is a proxy of Rich without an encoding.
+    """
     return getattr(getattr(stream, "rich_proxied_file", stream), "encoding", None)
 
 
 def rich_console(stderr: bool = False, soft_wrap: bool = False) -> "Console":
-    """Return a console of Rich on stdout or stderr, which decides nothing by itself."""
+    """Return a Rich console on stdout or stderr with our decisions about encoding, width and colour."""
     from rich.console import Console
 
     class OurConsole(Console):
@@ -100,13 +104,13 @@ def rich_console(stderr: bool = False, soft_wrap: bool = False) -> "Console":
         markup=False,
         emoji=False,
         soft_wrap=soft_wrap,
-        # On a screen Rich asks for the size each time it draws, so that a window may change it.
+        # On a terminal Rich asks for the size each time it draws, because the window may change.
         width=None if can_redraw(stream) else screen_columns(stream) or _UNBROKEN,
     )
 
 
 class _OneColumn(io.TextIOBase):
-    """Writes to a stream what Rich has laid out: a sign of ours that the encoding lacks becomes one of one column."""
+    """A stream that replaces our special characters by others of one column if its encoding lacks them."""
 
     _SIGNS = str.maketrans({"…": "~", "–": "-", "—": "-", "−": "-", "·": "|", "±": "+", "×": "x", "µ": "u"})
 
@@ -142,9 +146,9 @@ class _OneColumn(io.TextIOBase):
 
 @dataclass(slots=True)
 class TextTable:
-    """Columns by their heads, right-aligned but those in `left`; in plain text the last one has any length.
+    """A table with right-aligned columns, except those in `left`. In plain text the last column may have any length.
 
-    On a terminal with too little room the groups in `spare` are left out, the first of them first, and it says so.
+    On a terminal that is too narrow, the groups of columns in `spare` are left out, the first group first, with a note.
     """
 
     heads: Sequence[str]
@@ -153,12 +157,12 @@ class TextTable:
     spare: Sequence[tuple[str, ...]] = ()
 
     def add(self, *cells: object) -> None:
-        """A row, as long as the heads."""
+        """Add a row with one cell per column."""
         self.rows.append([escape_unprintable(str(cell)) for cell in cells])
 
 
 def show(sheet: TextTable, title: str = "") -> None:
-    """Print it."""
+    """Print a table, with a frame on a terminal."""
     if on_terminal():
         _show_framed(sheet, title)
     else:
@@ -174,12 +178,12 @@ class ShowProgress(Protocol):
     """A callback that shows progress."""
 
     def __call__(self, done: int, total: int | None = None, what: str = "") -> None:
-        """Show how much is done, of how much in all, and what is being done."""
+        """Show how much is done, of how much in total, and what is being done."""
 
 
 @contextlib.contextmanager
 def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
-    """A bar on stderr, if that is a terminal; it is removed at the end."""
+    """Show a progress bar on stderr if that is a terminal. It is removed at the end."""
     if not (wanted and can_redraw(sys.stderr)):
         yield lambda done, total=None, what="": None
         return
@@ -195,7 +199,7 @@ def progress_bar(what: str, wanted: bool = True) -> Iterator[ShowProgress]:
 
 
 class LinePart(NamedTuple):
-    """A part of a live line. The parts with the highest `rank` are left out first; one that may be `cut` is cut."""
+    """A part of a live line. Parts with the highest `rank` are left out first; one with `cut` may be shortened."""
 
     text: str
     rank: int
@@ -204,15 +208,15 @@ class LinePart(NamedTuple):
 
 
 def bar_part(share: float, rank: int, columns: int = 16) -> LinePart:
-    """Return a bar, filled up to a share from 0 to 1."""
+    """Return a bar that is filled up to a share from 0 to 1."""
     full, empty = "━─" if shows_unicode(sys.stderr) else "#-"
     filled = round(min(max(share, 0.0), 1.0) * columns)
     return LinePart(full * filled + empty * (columns - filled), rank, bar=True)
 
 
 def fitted(parts: Sequence[LinePart], columns: int) -> list[LinePart]:
-    """Return the parts that have room on one line, two blanks between any two, in their order."""
-    chosen, room = dict[int, LinePart](), columns - 1  # in the last column some terminals go to the next line
+    """Return the parts that fit on one line, in order, with two blanks between them."""
+    chosen, room = dict[int, LinePart](), columns - 1  # some terminals wrap after the last column
     for place, part in sorted(enumerate(parts), key=lambda one: one[1].rank):
         left = room - 2 * bool(chosen)
         if part.cut and width(part.text) > left >= _LEAST:
@@ -231,10 +235,10 @@ def _cut(text: str, columns: int) -> str:
 
 
 class LiveLine:
-    """The last line of stderr, a terminal, drawn again in its place. A context manager, which removes it at the end.
+    """The last line of stderr, redrawn in place on a terminal. A context manager, which removes the line at the end.
 
-    The cursor waits at its beginning. A window that becomes narrower may break the line into several; they are all
-    behind the cursor, and a terminal that breaks no lines loses nothing above it.
+    The cursor stays at its beginning. If the window becomes narrower and the line wraps, all its parts are after the
+    cursor, so erasing from the cursor loses nothing above the line.
     """
 
     _ERASE = "\r\x1b[J"
@@ -255,7 +259,7 @@ class LiveLine:
         write_stderr(self._ERASE)
 
     def update(self, parts: Sequence[LinePart]) -> None:
-        """Show these."""
+        """Show these parts."""
         self._parts = [
             part._replace(text=encodable(escape_unprintable(part.text), _encoding(sys.stderr))) for part in parts
         ]
@@ -263,7 +267,7 @@ class LiveLine:
             self._draw(line)
 
     def print_above(self, *lines: str) -> None:
-        """Print lines that stay."""
+        """Print lines above the live line."""
         self._draw(self._line(), "".join(f"{line}\n" for line in lines))
 
     def _resized(self, number: int, frame: FrameType | None) -> None:
@@ -271,7 +275,7 @@ class LiveLine:
 
     def _draw(self, line: str, above: str = "") -> None:
         self._drawn = line
-        write_stderr(f"{self._ERASE}{above}{line}\r")  # one write: a signal may come between two
+        write_stderr(f"{self._ERASE}{above}{line}\r")  # one write, because a signal may arrive between two
 
     def _line(self) -> str:
         colour, plain = ("\x1b[32m", "\x1b[0m") if shows_colour(sys.stderr) else ("", "")
@@ -287,14 +291,14 @@ def escape_unprintable(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Columns that it takes."""
+    """Return the number of columns that a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def table_lines(sheet: TextTable) -> Iterable[str]:
-    """The table as plain columns."""
+    """Return the lines of a table in plain columns."""
     left = [head in sheet.left for head in sheet.heads]
     lines = [[spelled(cell) for cell in row] for row in (sheet.heads, *sheet.rows)]
     widths = [max(map(width, column)) for column in zip(*lines, strict=True)]
@@ -322,11 +326,11 @@ def _show_framed(sheet: TextTable, title: str) -> None:
     console = rich_console()
     table = Table(title=Text(escape_unprintable(title)) if title else None, title_justify="left")
     widths, shown = _widths(sheet), list(sheet.heads)
-    if sum(widths) + 3 * len(widths) + 1 > console.width:  # without a frame it needs a fifth less
+    if sum(widths) + 3 * len(widths) + 1 > console.width:  # without a frame it needs a fifth less room
         table.box, table.pad_edge, table.padding = None, False, (0, 2, 0, 0)
         shown = _fitting(sheet, widths, console.width)
     for head in shown:
-        # Numbers are never broken: names are, where not even the columns that must be there have room.
+        # Numbers are never broken. Names are, if not even the required columns fit.
         left = head in sheet.left
         table.add_column(Text(head), justify="left" if left else "right", overflow="fold", no_wrap=not left)
     chosen = [head in shown for head in sheet.heads]
@@ -338,7 +342,7 @@ def _show_framed(sheet: TextTable, title: str) -> None:
 
 
 def _fitting(sheet: TextTable, widths: Sequence[int], room: int) -> list[str]:
-    """The heads of the columns that are shown, two cells between any two. A last one of text may be broken."""
+    """Return the heads of the columns that fit, with two cells between columns. A last text column may be wrapped."""
     sizes = dict(zip(sheet.heads, widths, strict=True))
     last = sheet.heads[-1]
     if last in sheet.left:
@@ -351,18 +355,18 @@ def _fitting(sheet: TextTable, widths: Sequence[int], room: int) -> list[str]:
     return list(sizes)
 
 
-# -- A board as it stands beside the dialogue: lines of styled pieces. How it is drawn is in drawing.
+# -- A board beside the dialogue: lines of styled pieces. protocol.drawing lays it out.
 
 
-_WIDEST = 34  # columns of a caption beside a smaller board, on 80
+_WIDEST = 34  # columns of a caption over a smaller board, on a terminal of 80
 
 Line = list[tuple[str, str]]
 
 
 class BoardText(NamedTuple):
-    """`lines` of the board and `notes` in words beside it; `stones`: the cells with something on them.
+    """A board as text: its `lines`, and `notes` beside it.
 
-    `caption`: what is said over it about the match.
+    `stones` are the cells with pieces on them; `caption` is the text above the board.
     """
 
     lines: list[Line]
@@ -372,16 +376,16 @@ class BoardText(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Columns."""
+        """Return the number of columns."""
         return max((sum(len(piece) for _, piece in line) for line in self.lines), default=0)
 
     @property
     def height(self) -> int:
-        """Lines."""
+        """Return the number of lines."""
         return len(self.lines)
 
     def captioned(self) -> "BoardText":
-        """With the caption among its lines, cut to the room that there is."""
+        """Return the board with the caption as its first lines, shortened to the available room."""
         room = max(self.width, _WIDEST)
         cut = [text if len(text) <= room else f"{text[: room - 1]}…" for text in self.caption]
         over: list[Line] = [[("", text)] for text in cut]
@@ -391,14 +395,14 @@ class BoardText(NamedTuple):
 NOTHING = BoardText([])
 
 
-# -- Draws a board for the console from a scene or from `showboard`, in pieces with a style each; on no t
+# -- Drawing of a board for the console, from a scene or from `showboard`, in styled pieces.
 
 
-_FIRST = 0x2801  # characters one column wide that are in no glyphs
+_FIRST = 0x2801  # from here on are characters of one column that no glyph uses
 
 
 def draw_scene(answer: str) -> BoardText:
-    """The answer to `ggp-scene`, drawn; a note says what could not be drawn."""
+    """Draw an answer to `ggp-scene`. If it cannot be drawn, a note says why."""
     try:
         scene = read_scene(answer)
         lines = _paint(scene)
@@ -408,12 +412,15 @@ def draw_scene(answer: str) -> BoardText:
 
 
 def draw_text(answer: str) -> BoardText:
-    """The answer to `showboard` as it is, without what a terminal would obey."""
+    """Return the answer to `showboard` as it is, with control characters escaped."""
     return BoardText([[("", line)] for line in visible(answer).strip("\n").split("\n")])
 
 
 def _paint(scene: Scene) -> list[Line]:
-    """The text board, its stones coloured: each is drawn as a placeholder, so that no label is taken for one."""
+    """Draw a scene as text with coloured stones.
+
+    Each stone is drawn as a placeholder first, so that no label is taken for a stone.
+    """
     held = text.controlled(scene)
     signs: dict[str, tuple[str, str]] = {}
     holders: dict[tuple[str, str], str] = {}
@@ -438,13 +445,13 @@ def _pieces(line: str, signs: dict[str, tuple[str, str]]) -> Line:
     return out
 
 
-# -- What a peer says made harmless for a terminal, and readable: escapes for what does not print, lines
+# -- Text of peers made harmless and readable on a terminal: escapes, wrapped lines, times.
 
 
 def visible(text: str) -> str:
-    """The text with every character that does not print as an escape: no sequence of a peer reaches the terminal.
+    """Return the text with unprintable characters escaped, so that it cannot control the terminal.
 
-    Line feeds stay; a tab becomes blanks.
+    Line feeds stay; a tab becomes four blanks.
     """
     if text.isprintable():
         return text
@@ -457,10 +464,10 @@ def quote(data: bytes) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Lines of words that are longer than `width` continued on further lines, under the first word; no word is cut.
+    """Wrap lines that are longer than `width`, and indent continuations to the first word. No word is cut.
 
-    In a row of two columns the second is continued. Any other line with several blanks in a row is left alone: it may
-    be a row of a board.
+    In a row of two columns the second one is wrapped. Other lines with several blanks in a row stay, because they may
+    be rows of a board.
     """
     return "\n".join(line for each in text.split("\n") for line in _continued(each, width))
 
@@ -480,7 +487,7 @@ _ROW = re.compile(r"( *|.*?\S {2,})(\S+(?: \S+)*)")
 
 
 def span(seconds: float) -> str:
-    """`12.3 s`, `4:05 min`, `1:04:05`."""
+    """Format seconds as `12.3 s`, `4:05 min` or `1:04:05`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -488,7 +495,7 @@ def span(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`350 µs`, `1.2 ms`, `12.3 s`."""
+    """Format seconds as `350 µs`, `1.2 ms` or `12.3 s`."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 1:

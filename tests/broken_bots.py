@@ -40,8 +40,8 @@ BOTS = {
     "prints_bare_answers": (NO_EMPTY_LINE, "an answer begins with = and ends with an empty line"),
     "speaks_uci": (UCI, "this is a UCI engine: write"),
     "raises": (TRACEBACK, "KeyError: 'net'"),
-    "prints_usage": (USAGE, "it printed how it is used: complete its command line"),
-    "hangs": (HANGS, "no whole answer after"),
+    "prints_usage": (USAGE, "it printed its usage message: correct its command line"),
+    "hangs": (HANGS, "no complete answer after"),
 }
 
 

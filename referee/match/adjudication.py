@@ -1,7 +1,7 @@
-"""Ends a match early by what is said of it: a side that is lost, or a drawn position. Off unless it is asked for.
+"""Early ends of a match: a side that is clearly lost resigns, and a level position is a draw. Off by default.
 
-Both bots say so, with each move (`ggp-genmove_analyze`); or, in their place, a third bot that judges the match and is
-asked after each ply. What they say is a `winrate`, the chance of a side to win, 0 to 1, or a `score`, points ahead.
+The evaluations come from both bots, with each move (`ggp-genmove_analyze`), or from a third bot that is asked after
+each ply. An evaluation is a `winrate` (the chance of a side to win, 0 to 1) or a `score` (points ahead).
 """
 
 import math
@@ -18,11 +18,11 @@ Measure = Literal["winrate", "score"]
 _MOST = 10_000  # plies
 _LARGEST = 1e6  # points
 _FORM = re.compile(r"(winrate|score|plies|after)=([0-9.]{1,12})")
-_WRITE = "write winrate=0.02 plies=6 after=20, or score=10 in place of the winrate"
+_WRITE = "write winrate=0.02 plies=6 after=20, or score=10 instead of winrate"
 
 
 class AdjudicationError(Problem, ValueError):
-    """An invalid rule; str() is one line with the right form."""
+    """An invalid adjudication rule; str() is one line that shows the right form."""
 
     code = "bad-adjudication"
 
@@ -31,10 +31,9 @@ class AdjudicationError(Problem, ValueError):
 class AdjudicationRule:
     """A rule that ends a match early.
 
-    `resign`: one side has a winrate of at most `level` and the other the rest, or is behind by a score of at least
-    `level` and the other ahead. `draw`: both expect ½ ± `level`, or are ahead or behind by no more than that.
-
-    It takes `plies` plies in a row by both sides, from ply `after` + 1 on.
+    A rule of kind `resign` applies when one side has a winrate of at most `level`, or is at least `level` points
+    behind. A rule of kind `draw` applies when every winrate is within `level` of ½, or every score within `level` of 0.
+    The condition must hold for `plies` plies in a row, by both sides, from ply `after` + 1 on.
     """
 
     kind: Kind
@@ -45,30 +44,35 @@ class AdjudicationRule:
 
     @classmethod
     def parse(cls, kind: Kind, text: str) -> "AdjudicationRule":
-        """Read `winrate=0.02 plies=6 after=20` or `score=10 plies=6`, with blanks or commas; `after` is optional.
+        """Parse a rule such as `winrate=0.02 plies=6 after=20` or `score=10 plies=6`.
 
-        Raises AdjudicationError.
+        Args:
+            kind: The kind of rule that the text describes.
+            text: Fields separated by blanks or commas; `after` is optional.
+
+        Raises:
+            AdjudicationError: The text is not a valid rule.
         """
         said = dict[str, float]()
         for word in re.split(r"[\s,]+", text.strip()):
             found = _FORM.fullmatch(word)
             if found is None or found[1] in said:
-                raise AdjudicationError(f"{text[:80]!r}: {_WRITE}")
+                raise AdjudicationError(f"invalid rule {text[:80]!r}: {_WRITE}")
             try:
                 said[found[1]] = float(found[2])
             except ValueError:
                 said[found[1]] = math.nan
         measure: Measure = "score" if "score" in said else "winrate"
         if "score" in said and "winrate" in said:
-            raise AdjudicationError(f"{text[:80]!r}: {_WRITE}")
+            raise AdjudicationError(f"invalid rule {text[:80]!r}: {_WRITE}")
         level = said.get(measure, math.nan)
         if measure == "winrate" and not 0 <= level < 0.5:
-            raise AdjudicationError("winrate is a number from 0 to below 0.5, as in winrate=0.02")
+            raise AdjudicationError("winrate must be at least 0 and below 0.5, as in winrate=0.02")
         if measure == "score" and not (0 <= level <= _LARGEST and (level or kind == "draw")):
-            raise AdjudicationError(f"score is a number of points up to {_LARGEST:.0f}, as in score=10")
+            raise AdjudicationError(f"score must be a number of points up to {_LARGEST:.0f}, as in score=10")
         plies, after = said.get("plies", math.nan), said.get("after", 0.0)
         if not (2 <= plies <= _MOST and 0 <= after <= _MOST and plies.is_integer() and after.is_integer()):
-            raise AdjudicationError("plies is a number of plies from 2, after one from 0: plies=6 after=20")
+            raise AdjudicationError("plies must be a whole number from 2, and after one from 0, as in plies=6 after=20")
         return cls(kind, level, int(plies), int(after), measure)
 
     def __str__(self) -> str:
@@ -77,15 +81,24 @@ class AdjudicationRule:
 
 
 class Adjudicator:
-    """The rules applied to what is said of the plies of one match. `who` says it, in words."""
+    """The rules of one match, applied to the evaluations of its plies. `who` names the source in messages."""
 
     def __init__(self, rules: tuple[AdjudicationRule, ...], who: str = "both bots") -> None:
         self._rules, self._who = rules, who
-        # The latest plies: the seat, and the winrate and the score of seat 1, None where they are unknown.
+        # For each of the latest plies: the seat, then seat 1's winrate and score, None if unknown.
         self._seen: deque[tuple[int, float | None, float | None]] = deque(maxlen=max(rule.plies for rule in rules))
 
     def see(self, ply: int, seat: int, analysis: str) -> tuple[int, str] | None:
-        """Return the winner (0: a draw) if a rule ends the match after this ply, and the numbers behind it."""
+        """Take the evaluation of a ply, and end the match if a rule applies.
+
+        Args:
+            ply: The number of the ply, from 1.
+            seat: The seat that the evaluation speaks for.
+            analysis: The analysis of the ply, in JSON.
+
+        Returns:
+            The winner (0 for a draw) and the reason with its numbers, or None if the match continues.
+        """
         said = read_analysis(analysis)
         winrate, score = said.winrate, said.score
         if seat == 2:
@@ -102,21 +115,21 @@ class Adjudicator:
         if len(said) < rule.plies or len({seat for seat, *_ in latest}) < 2:
             return None
         numbers = " ".join(f"{one:.3g}" for one in said[-8:])
-        told = f"{rule.plies} plies by {self._who}; {_MEANT[rule.measure]}: {numbers}"
-        slack = rule.level + 1e-9  # 1 − 0.98 is above 0.02
+        evidence = f"for {rule.plies} plies, judged by {self._who}; {_MEASURED[rule.measure]}: {numbers}"
+        slack = rule.level + 1e-9  # in floating point, 1 − 0.98 is above 0.02
         even = 0.5 if rule.measure == "winrate" else 0.0
         if rule.kind == "draw":
-            return (0, f"drawn by {told}") if all(abs(one - even) <= slack for one in said) else None
+            return (0, f"level {evidence}") if all(abs(one - even) <= slack for one in said) else None
         for loser, sign in ((1, 1), (2, -1)):
-            behind = [even + sign * (one - even) for one in said]  # of the side that may be lost
-            if all((one <= slack) if even else (one <= -rule.level + 1e-9) for one in behind):
-                return 3 - loser, f"seat {loser} is lost by {told}"
+            of_loser = [even + sign * (one - even) for one in said]
+            if all((one <= slack) if even else (one <= -rule.level + 1e-9) for one in of_loser):
+                return 3 - loser, f"seat {loser} was lost {evidence}"
         return None
 
 
-_MEANT = {"winrate": "win rate of seat 1", "score": "points that seat 1 is ahead"}
+_MEASURED = {"winrate": "win rate of seat 1", "score": "points that seat 1 is ahead"}
 
 
 def missing(rules: tuple[AdjudicationRule, ...], said: BotAnalysis) -> str:
-    """Return the first measure that these rules need and this analysis lacks, or ""."""
+    """Return the first measure that a rule needs and this analysis lacks, or ""."""
     return next((rule.measure for rule in rules if getattr(said, rule.measure) is None), "")

@@ -1,4 +1,4 @@
-"""Asks bots what they would play in a position, keeps a few of them alive, and keeps each in step with the position."""
+"""Ask bots what they would play in a position. A few of them stay alive between questions."""
 
 import time
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from ggp.referee.match.outcome import refused_advice
 from ggp.referee.match.player import Player, start_bot
 from ggp.referee.match.setting import Setting
 
-_TIME = "5/move"  # for a bot that is asked without a time
-_MOST = 4  # bots kept alive at a time, unless the caller has more
+_TIME = "5/move"  # the default time for an answer
+_MOST = 4  # bots kept alive at a time by default
 _MOST_ANALYSIS = 64 * 1024  # characters
 
 Plies = Sequence[tuple[str, str]]
@@ -22,7 +22,7 @@ Plies = Sequence[tuple[str, str]]
 
 
 class Advice(NamedTuple):
-    """A bot's answer: the move ("" where it does not say which stones are dead), its time, its analysis in JSON."""
+    """A bot's answer: the move ("" if it does not name the dead stones), seconds used, and its analysis in JSON."""
 
     move: str
     seconds: float
@@ -31,7 +31,7 @@ class Advice(NamedTuple):
 
 @dataclass(slots=True)
 class _Advised:
-    """A bot that runs, the game that it was set up for, and the plies that it knows of."""
+    """A running bot, the game that it was set up for, and the plies that it knows."""
 
     player: Player
     game: tuple[str, str]
@@ -39,17 +39,27 @@ class _Advised:
 
 
 class Adviser:
-    """The owner of bots that are asked for advice. `ask` as often as you like, then `close`."""
+    """A pool of bots that give advice. Call `ask` as often as you like, then `close`."""
 
     def __init__(self, most: int = _MOST) -> None:
         self.most = most
         self._running: dict[BotSpec, _Advised] = {}  # least recently used first
 
     async def ask(self, bot: BotSpec, setting: Setting, plies: Plies, status: Status) -> Advice:
-        """Ask what the bot would play after these plies; `status` is the engine's there.
+        """Ask a bot what it would play after these plies.
 
-        A bot is taken back with `undo` if it can, and is set up again if it cannot. Raises CannotStart and BotFault.
-        After these, and after Ctrl-C, the bot is ended; it is started again when it is next asked.
+        The bot undoes plies if it can, and is set up again if it cannot. If the question fails or is interrupted, the
+        bot's process is ended, and started again for the next question.
+
+        Args:
+            bot: The bot to ask.
+            setting: The game and the time for the answer.
+            plies: The colour and move of each ply before the position.
+            status: The engine's status of the position.
+
+        Raises:
+            CannotStart: The bot does not start, or refuses the game.
+            BotFault: The bot crashes, answers too late, or refuses to answer.
         """
         try:
             player = (await self._in_step(bot, setting, plies)).player
@@ -72,17 +82,17 @@ class Adviser:
         return bot in self._running and not self._running[bot].player.peer.exited()
 
     async def dismiss(self, bot: BotSpec) -> None:
-        """End a bot; it is started again when it is next asked."""
+        """End a bot's process. It is started again when the bot is next asked."""
         if advised := self._running.pop(bot, None):
             await advised.player.peer.stop(kill=True)
 
     async def close(self) -> None:
-        """End every bot."""
+        """End the processes of all bots."""
         for bot in list(self._running):
             await self.dismiss(bot)
 
     async def _in_step(self, bot: BotSpec, setting: Setting, plies: Plies) -> _Advised:
-        """Start the bot if it does not run, and tell it what it does not know of these plies."""
+        """Start the bot if it is not running, and bring it to the position after these plies."""
         advised = self._running.pop(bot, None)
         if advised is not None and advised.player.peer.exited():
             await advised.player.peer.stop(kill=True)
@@ -105,15 +115,19 @@ class Adviser:
 
 
 def analysis_control(text: str) -> TimeControl:
-    """Read the time for a question: seconds a move, another control, or "" for 5 seconds. Raises ValueError."""
+    """Parse the time for a question: seconds per move, any other time control, or "" for 5 seconds.
+
+    Raises:
+        ValueError: The text is not a time control.
+    """
     return TimeControl.parse(f"{text}/move" if text.replace(".", "", 1).isdecimal() else text or _TIME)
 
 
 def _game(player: Player, setting: Setting) -> tuple[str, str]:
-    """Return what a new game depends on: a plain GTP bot hears of the time control only there."""
+    """Return what the bot must be set up for again if it changes. A plain GTP bot learns the control only then."""
     return setting.new_game, "" if player.agrees_by_genmove else str(setting.control)
 
 
 def _common(one: Plies, two: Plies) -> int:
-    """Return the number of plies that both begin with."""
+    """Return the length of the common beginning of two lists of plies."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))

@@ -1,4 +1,4 @@
-"""Read what a bot says of its move (`ggp-genmove_analyze`) and an engine of the score (`ggp-score`), and show it."""
+"""The analyses that bots send with moves (`ggp-genmove_analyze`) and the scores of engines (`ggp-score`), as text."""
 
 import sys
 import textwrap
@@ -14,15 +14,15 @@ from ggp.referee.terminal import escape_unprintable, screen_columns
 _SCORES = ("score", "score_lead", "scoreLead", "lead")
 _PLAYOUTS = ("visits", "playouts", "nodes")
 _MOST_PV = 200  # moves
-_COLUMNS, _LEAST = 120, 20  # columns: where stderr is no terminal, and of an analysis at least
+_COLUMNS, _LEAST = 120, 20  # columns of a line if stderr is not a terminal; the least room for an analysis
 _MOST_LINES, _MOST_WRAPPED = 20, 10  # members of an analysis that are shown, and lines of each
-_LARGE = 1e15  # no bot counts so far
+_LARGE = 1e15  # larger numbers are taken for invalid
 
 
 class BotAnalysis(NamedTuple):
-    """A bot's analysis of its move; None for a value that it did not give.
+    """A bot's analysis of its move. A value that the bot did not give is None.
 
-    `winrate`: of the side that moves, 0 to 1. `score`: points that it is ahead.
+    `winrate` is the chance of the side to move, 0 to 1; `score` is the number of points that it is ahead.
     """
 
     winrate: float | None = None
@@ -36,7 +36,7 @@ NO_ANALYSIS = BotAnalysis()
 
 
 def read_analysis(analysis: str) -> BotAnalysis:
-    """Read the JSON of a ply; members of unexpected types are ignored."""
+    """Read the analysis of a ply from JSON. Members of unexpected types are ignored."""
     said = decode(analysis)
     if not isinstance(said, dict):
         return NO_ANALYSIS
@@ -53,7 +53,7 @@ def read_analysis(analysis: str) -> BotAnalysis:
 
 
 def analysis_line(analysis: str, room: int) -> str:
-    """Return `53.1 %, +2.5, depth 7, 800 playouts, pv D4 E5` in at most `room` columns; "" if it says none of them."""
+    """Format an analysis as `53.1 %, +2.5, depth 7, 800 playouts, pv D4 E5` in at most `room` columns, or ""."""
     said = read_analysis(analysis)
     words = [
         *([percent(said.winrate)] if said.winrate is not None else []),
@@ -66,9 +66,9 @@ def analysis_line(analysis: str, room: int) -> str:
 
 
 def analysis_lines(analysis: str, width: int) -> list[str]:
-    """Return a line for each thing that the bot said, known ones in words; the text itself if it is no JSON object.
+    """Format an analysis as lines of at most `width` columns, one for each member: `win rate: 53.1 %`, `pv: D4 E5`.
 
-    `win rate: 53.1 %`, `visits: 800`, `pv: D4 E5`; anything else as `key: value`.
+    A text that is not a JSON object is wrapped as it is.
     """
     lines = list[str]()
     for head, text in analysis_facts(analysis):
@@ -78,18 +78,18 @@ def analysis_lines(analysis: str, width: int) -> list[str]:
 
 
 def analysis_facts(analysis: str) -> list[tuple[str, str]]:
-    """Return each thing that the bot said as a name and a value in words; text that is no JSON object is under ""."""
+    """Return the name and the formatted value of each member of an analysis; ("", text) if it is not a JSON object."""
     said = decode(analysis)
     return facts(said) if isinstance(said, dict) else [("", analysis)] if analysis else []
 
 
 def facts(said: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the members of a JSON object of a bot or an engine in words."""
+    """Return the name and the formatted value of each member of an analysis or a score."""
     return [_in_words(name, value) for name, value in [*said.items()][:_MOST_LINES]]
 
 
 def decode(text: str) -> Any:
-    """Decode JSON; None for any other text."""
+    """Decode JSON. Return None for any other text."""
     try:
         return msgspec.json.decode(text) if text else None
     except (msgspec.DecodeError, RecursionError):
@@ -106,7 +106,7 @@ def _in_words(name: str, value: Any) -> tuple[str, str]:
 
 
 def _plain(value: Any, between: str = " ") -> str:
-    """Write a value without JSON's punctuation: `D4 E5` for a list, `key value` for an object, `-` for nothing."""
+    """Format a value without JSON's punctuation: `D4 E5` for a list, `key value` for an object, `-` for null."""
     if isinstance(value, dict):
         return ", ".join(f"{name.replace('_', ' ')} {_plain(one)}" for name, one in [*value.items()][:_MOST_LINES])
     if isinstance(value, list) and value:
@@ -124,9 +124,10 @@ _CELL = 200  # characters of a value
 
 
 def score_lines(score: str, width: int) -> list[str]:
-    """Return a row for each colour with its total and what that is made of; other text than a score as it is.
+    """Format a score as a table with one row for each colour: its total and its parts.
 
-    A table wider than `width` becomes a line for each part. Facts other than the two scores follow as `key: value`.
+    A table wider than `width` columns becomes one line for each part. Members other than the two colours follow as
+    `key: value`. A text that is not a score is wrapped as it is.
     """
     try:
         said = msgspec.json.decode(score)
@@ -165,12 +166,18 @@ def _cell(value: Any) -> str:
 
 
 def line_of(ply: MovePlayed) -> str:
-    """Return `17 black D5  0.412 s`."""
+    """Format a ply as `17 black D5  0.412 s`."""
     return escape_unprintable(f"{ply.ply} {ply.colour} {ply.move}  {ply.ms / 1000:.3f} s")
 
 
 def caption(record: Record, number: int, in_words: Callable[[str], str] = str) -> str:
-    """Describe a position: `ply 17 of 47: black D4 (0.31 s, 9.2 s left)`. `in_words` translates the move."""
+    """Describe a position in one line, such as `ply 17 of 47: black D4 (0.31 s, 9.2 s left)`.
+
+    Args:
+        record: The record of the match.
+        number: The number of plies before the position.
+        in_words: Translates a move to the text to show.
+    """
     text = f"ply {number} of {len(record.plies)}"
     if number:
         ply = record.plies[number - 1]
@@ -181,7 +188,13 @@ def caption(record: Record, number: int, in_words: Callable[[str], str] = str) -
 
 
 def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -> str:
-    """List moves as `1 D4  2 pass  [3 E5]`, as many in a line as fit, with the ply number `marked` in brackets."""
+    """List moves as `1 D4  2 pass  [3 E5]`, with as many in a line as fit.
+
+    Args:
+        plies: The plies to list.
+        marked: The number of the ply that is put in brackets; 0 for none.
+        width: Columns of a line.
+    """
     lines = [""]
     for ply in plies:
         word = escape_unprintable(f"[{ply.ply} {ply.move}]" if ply.ply == marked else f"{ply.ply} {ply.move}")
@@ -192,7 +205,7 @@ def list_moves(plies: Sequence[MovePlayed], marked: int = 0, width: int = 100) -
 
 
 def show_plies() -> Callable[[Event], None]:
-    """Return a function that takes events of matches and writes each ply to stderr, with what its bot said."""
+    """Return a function that takes the events of matches and writes each ply and its analysis to stderr."""
     names = ("", "")
 
     def show(event: Event) -> None:
@@ -219,7 +232,7 @@ def percent(winrate: float) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """Shorten a text to `room` characters with `…`."""
+    """Shorten a text to `room` characters; a shortened text ends in `…`."""
     return text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
 
 

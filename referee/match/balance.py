@@ -1,7 +1,7 @@
-"""Draws openings in which both sides have about the same chance, as a bot sees it, each position once.
+"""Random openings that give both sides about the same chance, as a bot evaluates them, without repeated positions.
 
-Opening number n is drawn from the seed and n alone, and found ones are taken in the order of their numbers: the result
-does not depend on how many processes work, as far as the bot plays the same moves with the same seed.
+Opening number n depends only on the seed and n, and openings are selected in the order of their numbers. The result
+is therefore the same for any number of threads, if the bot plays deterministically for a given seed.
 """
 
 import random
@@ -22,11 +22,12 @@ from ggp.referee.match.setting import Setting, Timeouts
 
 FAULTS = (BotFault, CannotStart, EngineFailed, GameRefused)
 BLACK = "black"
+_REMEDY = "name a bot that can evaluate a position"
 
 
 @dataclass(frozen=True, slots=True)
 class DrawPlan:
-    """The openings to draw: `plies` of a game, at most `tries`; the chances of the sides differ by at most `within`."""
+    """The openings to draw: at most `tries` openings of `plies` plies; the two chances may differ by `within`."""
 
     setting: Setting
     engine: BotSpec
@@ -40,9 +41,9 @@ class DrawPlan:
 
 @dataclass(frozen=True, slots=True)
 class DrawnOpening:
-    """An opening with the hash of its position, "" if the engine has none, and black's chance, 0 to 1.
+    """An opening, the hash of its final position ("" if the engine has none), and black's chance to win, 0 to 1.
 
-    `chance` is None where the game was over before the opening was.
+    `chance` is None if the game was over before the opening was complete.
     """
 
     number: int
@@ -52,16 +53,20 @@ class DrawnOpening:
 
 
 class BalancedDraw:
-    """An iterator over every opening that is drawn, in order. Close it in the end.
+    """An iterator over all drawn openings, in the order of their numbers. Close it when done.
 
-    Iteration raises CannotStart, BotFault, EngineFailed and GameRefused.
+    Raises:
+        CannotStart: The bot does not start, or reports no winrate.
+        BotFault: The bot crashed or was too late.
+        EngineFailed: The engine crashed or was too late.
+        GameRefused: The engine does not know the game or its options.
     """
 
     def __init__(self, plan: DrawPlan, jobs: int) -> None:
         self._plan = plan
         self._done: SimpleQueue[DrawnOpening | Exception] = SimpleQueue()
         self._stop = threading.Event()
-        self._room = threading.Semaphore(4 * jobs)  # openings that may be ahead of the one that is waited for
+        self._room = threading.Semaphore(4 * jobs)  # openings that may be ready before the next one
         self._numbers = iter(range(plan.tries))
         self._lock = threading.Lock()
         self._workers = [threading.Thread(target=self._work) for _ in range(jobs)]
@@ -80,7 +85,7 @@ class BalancedDraw:
             yield early.pop(number)
 
     def close(self) -> None:
-        """End every process; what is being looked at is finished first."""
+        """Stop all threads and processes, after the openings that are being evaluated."""
         self._stop.set()
         for _ in self._workers:
             self._room.release()
@@ -88,7 +93,7 @@ class BalancedDraw:
             worker.join()
 
     def _work(self) -> None:
-        """Draw openings one after the other with an engine and a bot of this thread."""
+        """Draw openings one after the other, with an engine and a bot for this thread."""
         try:
             run_blocking(self._draw_all())
         except FAULTS as error:
@@ -100,7 +105,9 @@ class BalancedDraw:
         try:
             players.append(await start_bot(knowing(plan.bot, plan.engine), plan.budgets))
             if not players[0].analyses:
-                raise CannotStart(plan.bot.name, "lists no ggp-genmove_analyze, which tells the chances of a position")
+                raise CannotStart(
+                    plan.bot.name, "lists no ggp-genmove_analyze, so it cannot evaluate openings: choose another bot"
+                )
             while (number := self._next()) is not None:
                 self._done.put(await self._draw(number, engine, players[0]))
         finally:
@@ -133,13 +140,18 @@ class BalancedDraw:
                 raise
             winrate = 0.0
         if winrate is None:
-            raise CannotStart(plan.bot.name, "says no winrate in its ggp-genmove_analyze")
+            raise CannotStart(
+                plan.bot.name, "reports no winrate with its moves, so it cannot evaluate openings: choose another bot"
+            )
         return DrawnOpening(number, moves, hash, winrate if status.to_play == BLACK else 1 - winrate)
 
 
 @dataclass(slots=True)
 class OpeningSelection:
-    """The openings that are kept, with counts of the others: `twice` in a position that is there, `uneven`, `over`."""
+    """The openings that are kept, and counts of the others.
+
+    `twice` counts repeated positions, `uneven` openings with too different chances, `over` games that ended too early.
+    """
 
     within: float
     kept: list[DrawnOpening] = field(default_factory=list)
@@ -150,7 +162,7 @@ class OpeningSelection:
     _seen: set[str] = field(default_factory=set)
 
     def add(self, drawn: DrawnOpening) -> None:
-        """Keep it, or count why not."""
+        """Keep the opening, or count why it is not kept."""
         self.drawn += 1
         position = drawn.hash or " ".join(drawn.moves)
         if drawn.chance is None:

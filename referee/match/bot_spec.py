@@ -1,4 +1,4 @@
-"""How a bot or an engine is started: its words on a command line, its program, its version. It starts nothing."""
+"""How a bot or an engine is started: its command line or address, its settings and its version."""
 
 import dataclasses
 import errno
@@ -29,46 +29,48 @@ from ggp.referee.match.sandbox.sources import Source
 from ggp.referee.match.setting import Timeouts
 
 HUMAN = "human"
-CHANGED = "its program is not the one that was entered"
+CHANGED = "its program has changed since it was entered"
 
 
 @dataclass(frozen=True, slots=True)
 class BotSpec:
-    """A bot or an engine as it is reached, by a command line or a url, with its own settings.
+    """A bot or an engine: its command line or url, and its own settings.
 
-    The settings are those of ladder.bot_settings.BotSettings, which says what they mean. `version`: what version_of
-    must find, "" for any.
+    `ladder.bot_settings.BotSettings` documents the settings. `version` is the version that the program must have; ""
+    allows any.
     """
 
     name: str
-    command: str  # as it was written
+    command: str  # as the user wrote it
     argv: tuple[str, ...] = ()
     url: str = ""
-    environment: tuple[tuple[str, str], ...] = ()  # added to ours
+    environment: tuple[tuple[str, str], ...] = ()  # added to the environment of the referee
     memory: int = 0  # MiB of address space, 0 for the limit of the series
     cores: int = 1  # with more than one it may run on every core
-    restart: bool | None = None  # start it again for each match; None: as the series says
+    restart: bool | None = None  # start it again for each match; None: use the setting of the series
     version: str = ""
-    control: TimeControl | None = None  # its own; None: that of the series
-    limits: tuple[tuple[str, int], ...] = ()  # by the names in player.LIMITS: what it gets before each match
-    cwd: str = ""  # where it runs, "" for here
-    nice: int | None = None  # niceness, relative to ours; None: that of the series
-    ponder: bool = False  # a core of its own
-    wait: float = 0.0  # seconds that it waits between two matches
-    budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by the names in Timeouts
-    sandbox: Sandbox | None = None  # None: that of the series
-    settings: str = ""  # those that decide how it plays, as they were written, without control and environment
-    asks_engine: bool = False  # a built-in bot that has an engine of the match of its own; its word on it is ours
-    source: Source | None = None  # what its program is built from; it runs in the folder of that
-    named: bool = dataclasses.field(default=False, compare=False)  # its name was written, as in NAME=BOT
+    control: TimeControl | None = None  # None: use the control of the series
+    limits: tuple[tuple[str, int], ...] = ()  # commands of player.LIMITS sent before each match, with their values
+    cwd: str = ""  # working directory; "" for the current one
+    nice: int | None = None  # niceness, relative to the referee's; None: use that of the series
+    ponder: bool = False  # gets a core for itself, so that it may think in its opponent's turn
+    wait: float = 0.0  # seconds between two matches
+    budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by field names of Timeouts
+    sandbox: Sandbox | None = None  # None: use the sandbox of the series
+    settings: str = ""  # settings that decide how it plays, as written, without control and environment
+    asks_engine: bool = (
+        False  # a built-in bot that runs its own copy of the match's engine; we trust what it says of it
+    )
+    source: Source | None = None  # the source that its program is built from; it runs in that folder
+    named: bool = dataclasses.field(default=False, compare=False)  # the user gave it this name, as in NAME=BOT
 
     def timeouts(self, series: Timeouts) -> Timeouts:
-        """Return the time-outs of the series with its own in their place."""
+        """Return the time-outs of the series, with the bot's own in their place."""
         return replace(series, **dict(self.budget)) if self.budget else series
 
     @property
     def own_play(self) -> list[object]:
-        """Return what decides how it plays beside its command and files, or []."""
+        """Return the settings that decide how the bot plays, or [] if it has none."""
         return [self.settings, str(self.control or "")] if self.settings or self.control else []
 
 
@@ -80,7 +82,7 @@ def is_human(start: BotSpec) -> bool:
 # -P: a `random.py` or a `ggp.bots.py` in the current folder is not imported instead.
 ENGINE = (sys.executable, "-P", "-m", "ggp.engines")
 BOTS = (sys.executable, "-P", "-m", "ggp.bots")
-OUR_ENGINE = "ggp engine"  # what a record says of ENGINE
+OUR_ENGINE = "ggp engine"  # how a record names ENGINE
 
 # Debian keeps gnugo and others here, and root's PATH leaves them out.
 GAMES = ("/usr/games", "/usr/local/games")
@@ -103,25 +105,27 @@ class LaunchError(Problem):
         super().__init__(without_passwords(text), code=code)
 
 
-# What a host answers that has run out of processes, memory, descriptors or room for a moment.
+# Errors of a host that is temporarily out of processes, memory, descriptors or disk space.
 SHORTAGES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC})
 
 
 class HostBusy(LaunchError):
-    """A shortage of this machine, which cannot start a process at the moment. No bot is at fault."""
+    """A temporary shortage of resources on this machine. No bot is at fault."""
 
     code = "host-busy"
 
     @classmethod
     def of(cls, what: str, number: int) -> "HostBusy":
-        """Name what could not be done, and the errno."""
+        """Create the error for an action that failed with this errno."""
         limits = {errno.EAGAIN: "ulimit -u", errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max"}
-        remedy = f"raise {limits[number]}, or end other programs" if number in limits else "make room"
+        remedy = (
+            f"raise {limits[number]}, or end other programs" if number in limits else "free some memory or disk space"
+        )
         return cls(f"this machine is short of resources ({what}: {os.strerror(number)}): {remedy}")
 
 
 class WordError(Problem, ValueError):
-    """A word of the command line is invalid; str() says what to write instead, without passwords."""
+    """An invalid argument of the command line; str() says what to write instead, without passwords."""
 
     code = "bad-word"
 
@@ -130,33 +134,44 @@ class WordError(Problem, ValueError):
 
 
 def read_game(text: str) -> tuple[str, dict[str, str]]:
-    """Read `yugo,size=7,komi=0` into ("yugo", {"size": "7", "komi": "0"}). The engine knows which are valid."""
+    """Parse `yugo,size=7,komi=0` into ("yugo", {"size": "7", "komi": "0"}). The engine checks the values later.
+
+    Raises:
+        WordError: The text does not have this form.
+    """
     name, *words = text.split(",")
     options: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not (key and equals and value) or re.search(r"[\s#]|[^\x20-\x7e]", word):
-            raise WordError(f"{text!r}: {word!r} is no option; write GAME,name=value,name=value")
+            raise WordError(f"{text!r}: {word!r} is not an option: write GAME,name=value,name=value")
         if key in options:
-            raise WordError(f"{text!r}: the option {key} is given twice")
+            raise WordError(f"{text!r}: the option {key} is given twice: remove one")
         options[key] = value
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
-        raise WordError(f"{text!r} begins with no game: write GAME,name=value,name=value")
+        raise WordError(f"{text!r} does not begin with the name of a game: write GAME,name=value,name=value")
     return name, options
 
 
 def read_bot(text: str, folder: Path | None = None, human: bool = False, missing: bool = False) -> BotSpec:
-    """Read a built-in (`greedy:playouts=50`), a command line, or an address, with or without `name=` before it.
+    """Parse a bot: a built-in one (`greedy:playouts=50`), a command line or an address, optionally after `NAME=`.
 
-    Relative paths in it are seen from `folder`, if that is given; `human`: whether one may sit here; `missing`: whether
-    its program may be missing now. Raises WordError or LaunchError when nothing could be started.
+    Args:
+        text: The bot as written by the user.
+        folder: The directory that relative paths refer to; None leaves them as they are.
+        human: Accept `human`.
+        missing: Accept a program that does not exist at the moment.
+
+    Raises:
+        WordError: The text is not a bot.
+        LaunchError: The program does not exist or is not executable.
     """
     named = _NAMED.fullmatch(text)
     name, what = (named[1], named[2]) if named else ("", text)
     if what == HUMAN:
         if not human:
             raise WordError(
-                "a human plays in `ggp match` and in `:fork` of the console only: name a bot", code="no-human"
+                "a human can play only in `ggp match` and with `:fork` in the console: name a bot", code="no-human"
             )
         return BotSpec(name or HUMAN, HUMAN, named=bool(name))
     if what.startswith(_SCHEMES):
@@ -172,26 +187,39 @@ def read_bot(text: str, folder: Path | None = None, human: bool = False, missing
 
 
 def read_sourced(text: str, source: Source) -> BotSpec:
-    """Read a command line that runs in the folder of a source, where its program need not have been built yet.
+    """Parse the command line of a bot that is built from source, and runs in the source folder.
 
-    Raises WordError or LaunchError.
+    The program may not have been built yet.
+
+    Raises:
+        WordError: The text is not a command line, or its program is outside the source folder.
+        LaunchError: A program without a slash is not in PATH.
     """
     if text.startswith(_SCHEMES) or text == HUMAN:
-        raise WordError(f"{text!r} has no source: remove source, or name the program that is built")
+        raise WordError(f"{text!r} cannot be built from source: remove `source`, or name the program that is built")
     program, *words = _split(text, "command")
     if "/" not in program:
         find_program(program)
     elif not program.startswith("/"):
         path = os.path.normpath(program)
         if path.startswith("../"):
-            raise WordError(f"{program!r} leads out of the source: name a program that is in it, as in ./bot")
+            raise WordError(f"{program!r} is outside the source folder: name a program inside it, as in ./bot")
         program = f"{source.folder}/{path}"
     argv = (program, *words)
     return BotSpec(_as_name(_program_name(argv)), text, argv, cwd=source.folder, source=source)
 
 
 def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
-    """Read a command line or an address; None is our own engine. `folder` as in read_bot."""
+    """Parse an engine: a command line or an address; None means the built-in engine.
+
+    Args:
+        text: The engine as written by the user.
+        folder: The directory that relative paths refer to; None leaves them as they are.
+
+    Raises:
+        WordError: The text is not an engine.
+        LaunchError: The program does not exist or is not executable.
+    """
     if text is None:
         return BotSpec("engine", OUR_ENGINE, ENGINE)
     if text.startswith(_SCHEMES):
@@ -202,19 +230,19 @@ def read_engine(text: str | None, folder: Path | None = None) -> BotSpec:
 
 
 def confined_engine(engine: BotSpec, sandbox: Sandbox) -> BotSpec:
-    """Return the engine in this sandbox, unless it is ours or listens."""
+    """Return the engine with this sandbox. The built-in engine and engines that listen are returned unchanged."""
     return dataclasses.replace(engine, sandbox=sandbox) if engine.argv and engine.argv != ENGINE else engine
 
 
 def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
-    """Give the bots different names: those of one name get their places after it, from 1.
+    """Make the names of bots distinct: bots that share a name get their number after it, counted from 1.
 
     Raises:
-        WordError: if one `NAME=` was written twice. A name that was written is not changed.
+        WordError: Two bots were given the same name with `NAME=`. Such names are never changed.
     """
     for name, times in Counter(bot.name for bot in bots if bot.named).items():
         if times > 1:
-            raise WordError(f"two bots are called {name}: give each a name of its own", code="two-names")
+            raise WordError(f"two bots are called {name}: give them different names", code="two-names")
     count = Counter(bot.name for bot in bots)
     named = tuple(
         dataclasses.replace(bot, name=f"{bot.name}-{place}") if count[bot.name] > 1 and not bot.named else bot
@@ -224,11 +252,12 @@ def distinct(*bots: BotSpec) -> tuple[BotSpec, ...]:
 
 
 def is_built_in(start: BotSpec) -> bool:
+    """Return True for a built-in bot."""
     return start.argv[: len(BOTS)] == BOTS
 
 
 def bot_words(start: BotSpec) -> tuple[str, ...]:
-    """Return the words after `ggp bot`, even if that was left out; () for any other program."""
+    """Return the words that follow `ggp bot`, for a built-in bot too; () for any other program."""
     if is_built_in(start):
         return start.argv[len(BOTS) :]
     argv = start.argv
@@ -238,15 +267,19 @@ def bot_words(start: BotSpec) -> tuple[str, ...]:
 
 _PATIENCE = "GGP_ENGINE_PATIENCE"  # see ggp.bots.engine_client
 _USUAL_PATIENCE = 10.0  # seconds
-_OPTIONAL = "GGP_ENGINES_OPTIONAL"  # the same
+_OPTIONAL = "GGP_ENGINES_OPTIONAL"  # see ggp.bots.engine_client
 
 
 def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE, optional: bool = False) -> BotSpec:
-    """Have a built-in bot or a `ggp bot NAME` ask these engines for games that are not installed.
+    """Have a bot that uses `ggp bot` ask these engines about games that are not installed.
 
-    Our own engine needs no mention, and `--engine` among its words says it already. `patience`: the seconds that we
-    wait for an answer of these engines, which it then does, too. `optional`: it plays the games of the others if one of
-    them cannot be reached.
+    Other bots, and those with their own `--engine`, are returned unchanged; the built-in engine needs no mention.
+
+    Args:
+        start: The bot.
+        engines: The engines of the match.
+        patience: Seconds that the bot waits for an answer of these engines.
+        optional: Let the bot play other games if one of the engines cannot be reached.
     """
     foreign = [engine for engine in dict.fromkeys(engines) if engine.argv != ENGINE]
     said = bot_words(start)
@@ -265,20 +298,25 @@ def knowing(start: BotSpec, *engines: BotSpec, patience: float = _USUAL_PATIENCE
 
 
 def _split(text: str, what: str) -> tuple[str, ...]:
-    """Split a command line into words; `~/` at the beginning of one is the user's folder, as in a shell."""
+    """Split a command line into words, and expand `~/` at the beginning of a word as a shell does.
+
+    Raises:
+        WordError: The text is empty or has an unclosed quote.
+    """
     try:
         argv = tuple(os.path.expanduser(word) if word.startswith("~") else word for word in shlex.split(text))  # noqa: PTH111
     except ValueError as error:
-        raise WordError(f"{what} {text!r} is no command line: {str(error).lower()}") from None
+        raise WordError(f"{what} {text!r} is not a command line: {str(error).lower()}") from None
     if not argv:
-        raise WordError(f"{what} is empty: write a built-in bot's name, a command line in quotes, or tcp://host:port")
+        raise WordError(f"{what} is empty: write a built-in bot's name, a command line in quotes, or tcp://HOST:PORT")
     return argv
 
 
 def beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words with absolute paths: of the program if it has a slash, and of files of the folder.
+    """Make paths in a command line absolute: a program with a slash, and words that name files in the folder.
 
-    Raises WordError where an interpreter has no script.
+    Raises:
+        WordError: The script of an interpreter does not exist.
     """
     if folder is None:
         return argv
@@ -287,14 +325,14 @@ def beside(folder: Path | None, argv: tuple[str, ...]) -> tuple[str, ...]:
     if _INTERPRETERS.fullmatch(PurePath(program).name) and words and not words[0].startswith("-"):
         words[0] = str(folder / words[0])
         if not _is_file(Path(words[0])):
-            raise WordError(f"the script {argv[1]} is no file: check the path (it is relative to {folder})")
+            raise WordError(f"the script {argv[1]} does not exist: check the path (it is relative to {folder})")
     return program, *words
 
 
 def _in(folder: Path, word: str) -> str:
     """Make a word absolute if it names a file of the folder: `nets/big`, `bot.py`, `--net=nets/big`.
 
-    There must be a slash or a dot in it: a folder that happens to hold a file `gtp` does not change `--mode gtp`.
+    The word must contain a slash or a dot, so that a file called `gtp` does not change `--mode gtp`.
     """
     option, equals, value = word.rpartition("=")
     if re.search("[/.]", value) and _is_file(folder / value):
@@ -310,9 +348,13 @@ def _is_file(path: Path) -> bool:
 
 
 def read_url(text: str) -> str:
-    """Read the address of a peer that listens. Raises WordError."""
+    """Check the address of a peer that listens, and return it.
+
+    Raises:
+        WordError: The text is not an address.
+    """
     if not _URL.fullmatch(text):
-        raise WordError(f"{text!r} is no address: write tcp://host:port or ipc://path")
+        raise WordError(f"{text!r} is not an address: write tcp://HOST:PORT or ipc://PATH")
     return text
 
 
@@ -325,7 +367,7 @@ def _is_program(word: str) -> bool:
 
 
 def _program_name(argv: tuple[str, ...]) -> str:
-    """Return the program's file name; of an interpreter its script's; of `ggp bot` and `ggp tap` the bot's."""
+    """Return the name of the program, of an interpreter's script, or of the bot in `ggp bot` or `ggp tap`."""
     scripts = [word for word in argv[1:] if not word.startswith("-")]
     program = PurePath(argv[0])
     if program.name == "ggp" and (within := _inside(argv[1:])):
@@ -336,7 +378,7 @@ def _program_name(argv: tuple[str, ...]) -> str:
 
 
 def _inside(words: tuple[str, ...]) -> str:
-    """Return the name of the bot that `ggp bot` or `ggp tap` runs with these words; "" for any other command."""
+    """Return the name of the bot that `ggp bot` or `ggp tap` runs with these words, or ""."""
     command, *rest = words or ("",)
     if command == "bot" and rest[:1] in (["oneshot"], ["uci"]) and "--" in rest[:-1]:
         return _program_name(tuple(rest[rest.index("--") + 1 :]))
@@ -354,7 +396,7 @@ def _inside(words: tuple[str, ...]) -> str:
         return _program_name(tuple(rest)) if rest else ""
     try:
         return read_bot(rest[0]).name
-    except (WordError, LaunchError):  # the bot's start says what is wrong with it
+    except (WordError, LaunchError):  # starting the bot reports what is wrong
         return ""
 
 
@@ -363,7 +405,12 @@ def _as_name(text: str) -> str:
 
 
 def find_program(name: str) -> str:
-    """Find the file that the first word of a command line means. Raises LaunchError naming the remedy."""
+    """Return the path of a program, given by a path or a name to look up in PATH.
+
+    Raises:
+        LaunchError: The program does not exist or cannot be run; the text names the remedy.
+        HostBusy: This machine is short of resources.
+    """
     if "/" not in name:
         found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES))
         if found is None:
@@ -372,15 +419,15 @@ def find_program(name: str) -> str:
     path = Path(name)
     try:
         is_folder, exists = path.is_dir(), path.exists()
-    except OSError as error:  # a folder on the way that we may not enter, a path that is too long
+    except OSError as error:  # no permission, or the path is too long
         if error.errno in SHORTAGES:
             raise HostBusy.of(name[:200], error.errno) from None
-        raise LaunchError(f"{name[:200]} cannot be looked at: {error.strerror}: check the path") from None
+        raise LaunchError(f"cannot access {name[:200]}: {error.strerror}: check the path and its permissions") from None
     if is_folder:
         raise LaunchError(f"{name} is a directory, not a program: name the file in it")
     if not exists:
         relative = "" if path.is_absolute() else f" (it is relative to {Path.cwd()})"
-        quoted = "; a command line stands here word by word, without quotes around it" if " " in name else ""
+        quoted = "; write a command line here without quotes around it" if " " in name else ""
         raise LaunchError(f"{name} does not exist: check the path{relative}{quoted}")
     if problem := _why_not_runnable(path):
         raise LaunchError(problem)
@@ -390,8 +437,10 @@ def find_program(name: str) -> str:
 
 
 def _why_not_runnable(path: Path) -> str:
-    """Return why the kernel could not run a file that exists: it is a pipe or a device, or a script whose interpreter
-    is missing. Return "" if no reason is found."""
+    """Return why the kernel cannot run this existing file, or "".
+
+    It may be a pipe or a device, or a script whose interpreter is missing.
+    """
     try:
         with open_input(path) as file:
             head = file.read(256)
@@ -409,7 +458,7 @@ def _why_not_runnable(path: Path) -> str:
         return ""
     if last.endswith("\r"):
         fix = f"sed -i 's/\\r$//' {shlex.quote(str(path))}"
-        return f"{path}: its lines end as on Windows, so its interpreter would be {last!r}, which does not exist: {fix}"
+        return f"{path} has Windows line endings, so its interpreter would be {last!r}, which does not exist: {fix}"
     return f"{path}: its interpreter {words[0]} does not exist: install it, or correct the first line of the script"
 
 
@@ -421,10 +470,10 @@ def _is_gone(interpreter: str) -> bool:
 
 
 def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
-    """Return what a program with these words may read beside the system's files.
+    """Return the paths, other than system files, that a program may read inside a sandbox.
 
-    These are itself, the files among its words, the folder of its script (unless much more lies there), the folder it
-    runs in, and the same of engines that it starts itself (`--engine COMMAND`).
+    These are the program, files among its words, the folder of its script (unless that is a shared folder such as
+    /tmp), its working folder, and the same for engines that it starts with `--engine COMMAND`.
     """
     words = [find_program(argv[0]), *(word.rpartition("=")[2] for word in argv[1:])]
     named = [word for word in words if word.startswith("/") and _exists(word)]
@@ -434,13 +483,13 @@ def readable_files(argv: tuple[str, ...], folder: Path | None) -> tuple[str, ...
     for command in _engine_commands(argv):
         try:
             found += readable_files(beside(folder or Path.cwd(), _split(command, "--engine")), folder)
-        except (WordError, LaunchError):  # the bot's start says what is wrong with it
+        except (WordError, LaunchError):  # starting the bot reports what is wrong
             continue
     return tuple(dict.fromkeys(found))
 
 
 def _engine_commands(argv: tuple[str, ...]) -> Iterator[str]:
-    """Return what follows each `--engine` before `--`, without addresses."""
+    """Yield the command after each `--engine` that stands before `--`. Addresses are left out."""
     said = takewhile(lambda pair: pair[0] != "--", pairwise((*argv, "")))
     for word, after in said:
         name, equals, value = word.partition("=")
@@ -456,31 +505,36 @@ def _exists(path: str) -> bool:
         return False
 
 
-# -- versions of programs: a hash of everything that decides how they play ------------------------------------------
+# -- versions of programs: hashes of everything that decides how they play ------------------------------------------
 
 
 DIGITS = 12
-_LARGEST = 1 << 28  # bytes of a file named among the words of a command line that are read for its hash
+_LARGEST = 1 << 28  # bytes; larger files that a command line names are not hashed
 _NAMES_KEY = re.compile(r"--(key|token)-env(=|$)")
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 
 
 def version_of(start: BotSpec) -> str:
-    """Hash what decides how a bot plays into twelve hex digits.
+    """Return the version of a bot: twelve hex digits that change whenever something changes how it plays.
 
-    This is the program, the files among its words, its options, its environment, and some of its settings.
+    The hash covers the contents of the program and of files among its words, its options, its environment and some
+    settings, but not where the files are. A bot that listens has the version of its address.
 
-    The content of the files counts, not their place; a changed file is read again. A bot that listens has the version
-    of its address. Raises LaunchError for a program that cannot be started.
+    Raises:
+        LaunchError: The program cannot be started.
     """
     return Snapshot().version_of(start)
 
 
 def with_version(start: BotSpec) -> BotSpec:
-    """Return the bot with the version of its program as it is now, as a ladder enters it.
+    """Return the bot with the current version of its program, as a ladder stores it.
 
-    Its words become absolute paths, so that the files among them count. A human and a bot that listens have no version.
-    Raises WordError, LaunchError.
+    Paths among its words become absolute, so that files count for the version. A human or a bot that listens is
+    returned unchanged.
+
+    Raises:
+        WordError: The script of an interpreter does not exist.
+        LaunchError: The program cannot be started.
     """
     if not start.argv:
         return start
@@ -489,24 +543,24 @@ def with_version(start: BotSpec) -> BotSpec:
 
 
 def _without_keys(start: BotSpec) -> Iterator[tuple[str, str]]:
-    """Return its environment, without the value of a key that its command names (`--key-env NAME`).
+    """Yield the bot's environment, with empty values for API keys that its command names (`--key-env NAME`).
 
-    A key does not decide how a bot plays, and a version is shown.
+    A key does not decide how a bot plays, and must not be guessable from the version, which is public.
     """
     keys = {word.partition("=")[2] or after for word, after in pairwise((*start.argv, "")) if _NAMES_KEY.match(word)}
     for name, value in start.environment:
-        if name not in (_PATIENCE, _OPTIONAL):  # `knowing` adds these, which are no part of the bot
+        if name not in (_PATIENCE, _OPTIONAL):  # added by `knowing`, so they are not part of the bot
             yield name, "" if name in keys else value
 
 
 class Snapshot:
-    """The versions of many programs at one moment. Each shared file is read once."""
+    """The versions of many programs at one moment. Each file is read only once."""
 
     def __init__(self) -> None:
         self._program, self._hash, self._module = cache(find_program), cache(_hash), cache(_module)
 
     def version_of(self, start: BotSpec) -> str:
-        """See version_of."""
+        """Return the version of a bot; see the function version_of."""
         hashes = [self._hash(file) for file in self.files_of(start)]
         hashes += [start.source.digest] if start.source else []
         said = [start.url or start.command, sorted(_without_keys(start)), hashes, *start.own_play]
@@ -514,20 +568,24 @@ class Snapshot:
 
     @staticmethod
     def version_without_program(start: BotSpec) -> str:
-        """Return a version for a bot whose program is missing: another one than with any program."""
+        """Return the version of a bot whose program is missing. It differs from every version with a program."""
         said = [start.command, sorted(_without_keys(start)), "missing", *start.own_play]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:DIGITS]
 
     def files_of(self, start: BotSpec) -> list[str]:
-        """Return the program, files that its words name, and those of a module that Python runs. Raises LaunchError.
+        """Return the files that decide how a bot plays: its program, files among its words, and modules for Python.
 
-        A word names a file if it is an absolute path, or ends in `=` and one: a version does not depend on the current
-        folder. What is built from a source is left out: its digest says what it is.
+        A word names a file if it is an absolute path or ends in `=` and one, so a version does not depend on the
+        current folder. Files built from the bot's source are left out, because the digest of the source stands for
+        them.
+
+        Raises:
+            LaunchError: The program cannot be started.
         """
         if not start.argv:
             return []
         name, *words = start.argv
-        if bot_words(start):  # `knowing` adds the engine of the match, which is no part of the bot
+        if bot_words(start):  # the match's engine, added by `knowing`, is not part of the bot
             words = [word for before, word in pairwise(("", *words)) if before != "--engine"]
         paths = [word.rpartition("=")[2] for word in words]
         named = [path for path in paths if path.startswith("/") and self._hash(path)]
@@ -541,7 +599,7 @@ class Snapshot:
 
 
 def _module(name: str) -> list[str]:
-    """Find the source files of a package or module that Python would run, without importing it."""
+    """Return the source files of a module or package that Python would run, without importing it."""
     top, _, rest = name.partition(".")
     found = PathFinder.find_spec(top) if top.isidentifier() else None
     if found is None or not found.origin:
@@ -553,7 +611,7 @@ def _module(name: str) -> list[str]:
 
 
 def _hash(file: str) -> str:
-    """Hash a regular file; return "" for anything else and for a very large file."""
+    """Return the SHA-256 of a regular file; "" for anything else or a very large file."""
     try:
         status = Path(file).stat()
     except (OSError, ValueError):
@@ -565,7 +623,7 @@ def executable_hash(program: str) -> str:
     """Return the SHA-256 of a file in hex, or "" if it is unreadable.
 
     Raises:
-        HostBusy: The host is out of descriptors or memory, which says nothing about the file.
+        HostBusy: This machine is short of descriptors or memory, so the file could not be read.
     """
     try:
         status = Path(program).stat()
@@ -578,6 +636,10 @@ def executable_hash(program: str) -> str:
 
 @cache
 def _content(path: str, modified: int, size: int, inode: int) -> str:
-    """Return the SHA-256 of a file; the numbers tell its states apart. Raises OSError."""
+    """Return the SHA-256 of a file. The numbers are part of the cache key, so that a changed file is read again.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
     with open_input(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

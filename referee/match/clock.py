@@ -1,4 +1,4 @@
-"""Time controls and clocks as arithmetic in whole milliseconds; nothing here reads a clock or waits."""
+"""Time controls and clocks, in whole milliseconds. Nothing here reads a clock or waits."""
 
 import re
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from enum import Enum
 from ggp.protocol.errors import Problem
 
 NO_LIMIT = 600_000  # ms: with the control `none` "a move may take 600 s"
-LONGEST = 30 * 24 * 3600 * 1000  # ms; a longer time is a slip of the pen
+LONGEST = 30 * 24 * 3600 * 1000  # ms; a longer time is surely a typing error
 FORMS = "10+0.1 (seconds+increment), 40/600 (moves/seconds), 600+25/300 (main+moves/seconds), \
 600+5x30 (main+periods x seconds), 1/move or none"
 
@@ -28,18 +28,18 @@ class SettingError(Problem, ValueError):
 
 
 class ControlKind(Enum):
-    """The controls of the protocol contract, §5, and Canadian byo-yomi with main time before it."""
+    """The time controls of the protocol contract, §5, and Canadian byo-yomi after a main time."""
 
     FISCHER = "fischer"
-    PERIOD = "period"  # moves per period (Canadian); a new period is a fresh one
-    BYOYOMI = "byoyomi"  # Japanese: a move within the period keeps it
+    PERIOD = "period"  # moves per period (Canadian); unused time is lost at its end
+    BYOYOMI = "byoyomi"  # Japanese: a move within the period starts it again
     MOVE = "move"
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """A time control. All times in ms; what a kind does not use is 0."""
+    """A time control. All times are in ms; fields that the kind does not use are 0."""
 
     kind: ControlKind
     main: int = 0
@@ -50,9 +50,10 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> "TimeControl":
-        """Read `10+0.1`, `10`, `40/600`, `600+25/300`, `600+5x30`, `5x30`, `1/move` or `none`.
+        """Parse `10+0.1`, `10`, `40/600`, `600+25/300`, `600+5x30`, `5x30`, `1/move` or `none`.
 
-        SettingError says what is accepted.
+        Raises:
+            SettingError: The text is none of these; the error says what is accepted.
         """
         if text == "none":
             return cls(ControlKind.NONE)
@@ -68,7 +69,7 @@ class TimeControl:
         ours = foreign_control(text)
         hint = f": write {ours}" if ours != text else ""
         if control is None:
-            raise SettingError(f"time control {text!r} is none of {FORMS}{hint}")
+            raise SettingError(f"unknown time control {text!r}{hint or f': write {FORMS}'}")
         if not control._playable():
             raise SettingError(f"time control {text!r} leaves no time to move, or more than 30 days{hint}")
         return control
@@ -89,7 +90,7 @@ class TimeControl:
                 return "none"
 
     def clock(self, most: int = NO_LIMIT) -> "Clock":
-        """Return a fresh clock; `most`: the ms that a move may take if the control is `none`."""
+        """Return a fresh clock. `most` is the longest move in ms under the control `none`."""
         return _CLOCKS[self.kind](replace(self, period=most) if self.kind is ControlKind.NONE else self)
 
     def _playable(self) -> bool:
@@ -101,11 +102,11 @@ class TimeControl:
 
 
 def foreign_control(text: str) -> str:
-    """Return a time control of cutechess or fastchess in our form, or the text itself if it needs no other.
+    """Return a time control of cutechess or fastchess in our form; any other text is returned unchanged.
 
-    `inf` is `none`; minutes become seconds, `1:30+1` is `90+1`, `:30` is `30` and `5m` is `300`. `0+5` is `5+5`,
-    because both programs give the first move its increment; `0/10` is `10`, because a period of 0 moves is the whole
-    game.
+    `inf` becomes `none`, `1:30+1` becomes `90+1`, `:30` becomes `30` and `5m` becomes `300`. `0+5` becomes `5+5`,
+    because both programs add the increment before the first move; `0/10` becomes `10`, because a period of 0 moves is
+    the whole game.
     """
     if text in ("inf", "infinite"):
         return "none"
@@ -130,7 +131,7 @@ NO_CLOCK = TimeControl(ControlKind.NONE)
 
 
 class Clock(ABC):
-    """One seat's clock. `left` is how many ms the next move may take, extra periods included."""
+    """The clock of one seat. `left` is how long the next move may take, in ms, extra periods included."""
 
     left: int
 
@@ -140,24 +141,27 @@ class Clock(ABC):
 
     @abstractmethod
     def spend(self, used: int) -> int:
-        """Charge `used` ms for a finished move; the overrun in ms, 0 when in time.
+        """Charge a finished move that took `used` ms.
 
-        After an overrun (which the caller may forgive) the clock goes on as if all of it had been used.
+        Returns:
+            The overrun in ms, 0 if the move was in time. After an overrun, which the caller may forgive, the clock
+            continues as if all its time had been used.
         """
 
     def time_left(self) -> tuple[int, int]:
-        """Return GTP's `time_left`: (ms, stones); stones is 0 in main time, else moves or periods left."""
+        """Return the arguments of GTP's `time_left`: ms, and stones (0 in main time, else moves or periods left)."""
         return self.left, 0
 
     def extras(self) -> str:
-        """Return the part of `ggp-clock` after the two clocks, with a blank before it, or ""."""
+        """Return the fields of `ggp-clock` that follow the two clocks, with a leading blank, or ""."""
         return ""
 
 
 class FischerClock(Clock):
-    """A main time that each move prolongs by the increment."""
+    """A clock whose main time grows by the increment after each move."""
 
     def spend(self, used: int) -> int:
+        """Charge a move and add the increment."""
         left = self.left - used
         if left >= 0:
             self.left = left + self.control.increment
@@ -166,13 +170,14 @@ class FischerClock(Clock):
         return -left
 
     def extras(self) -> str:
+        """Return the increment."""
         return f" increment={self.control.increment}" if self.control.increment else ""
 
 
 class PeriodClock(Clock):
-    """A main time, if any, then so many moves in each period: GTP's Canadian byo-yomi.
+    """A clock with a main time, then a number of moves in each period (GTP's Canadian byo-yomi).
 
-    The move in which main time ends is the first of the first period, which gives what main time lacks for it.
+    The move that uses up the main time counts as the first move of the first period, which is charged for the rest.
     """
 
     def __init__(self, control: TimeControl) -> None:
@@ -181,6 +186,7 @@ class PeriodClock(Clock):
         self._sum()
 
     def spend(self, used: int) -> int:
+        """Charge a move to the main time, then to the period."""
         overrun = max(0, used - self.left)
         beyond = used - self.main
         if beyond > 0 or not self.main:
@@ -193,10 +199,11 @@ class PeriodClock(Clock):
         return overrun
 
     def time_left(self) -> tuple[int, int]:
+        """Return the main time, or what is left of the period and its moves."""
         return (self.main, 0) if self.main else (self._period, self.moves)
 
     def extras(self) -> str:
-        """Return the period; in main time as an increment, because each move has a whole one."""
+        """Return the moves left in the period; in main time, a period's time for one move."""
         share = max(1, self.control.period // self.control.moves)
         return f" period={share} periods=1" if self.main else f" moves={self.moves}"
 
@@ -205,7 +212,7 @@ class PeriodClock(Clock):
 
 
 class ByoyomiClock(Clock):
-    """A main time, then periods: one that a move outlasts is lost, otherwise it starts again."""
+    """A clock with a main time, then Japanese periods. A move that exceeds a period uses it up."""
 
     def __init__(self, control: TimeControl) -> None:
         super().__init__(control)
@@ -213,18 +220,21 @@ class ByoyomiClock(Clock):
         self._sum()
 
     def spend(self, used: int) -> int:
+        """Charge a move to the main time, then to as many periods as it exceeded."""
         overrun = max(0, used - self.left)
         beyond = used - self.main
         self.main = max(0, -beyond)
-        if beyond > 0:  # a move of exactly n periods has outlasted n - 1 of them
+        if beyond > 0:  # a move of exactly n periods uses up n - 1 of them
             self.periods = max(1, self.periods - (beyond - 1) // self.control.period)
         self._sum()
         return overrun
 
     def time_left(self) -> tuple[int, int]:
+        """Return the main time, or the length of a period and the number of periods left."""
         return (self.main, 0) if self.main else (self.control.period, self.periods)
 
     def extras(self) -> str:
+        """Return the length of a period and the number of periods left."""
         return f" period={self.control.period} periods={self.periods}"
 
     def _sum(self) -> None:
@@ -232,26 +242,29 @@ class ByoyomiClock(Clock):
 
 
 class MoveClock(Clock):
-    """The same time for each move."""
+    """A clock with the same time for each move."""
 
     def __init__(self, control: TimeControl) -> None:
         super().__init__(control)
         self.left = control.period
 
     def spend(self, used: int) -> int:
+        """Compare a move with its time; nothing carries over to the next move."""
         return max(0, used - self.left)
 
     def time_left(self) -> tuple[int, int]:
+        """Return the time of a move, for one stone."""
         return self.left, 1
 
     def extras(self) -> str:
+        """Return that the time is for one move."""
         return " moves=1"
 
 
 def ggp_clock(black: Clock, white: Clock, mover: Clock) -> str:
-    """Return the `ggp-clock` line for the player whose clock is `mover`, or "" without a limit.
+    """Return the `ggp-clock` line for the player whose clock is `mover`, or "" if there is no limit.
 
-    `black` and `white` are main time (Fischer) or what is left of the period; `moves` and `periods` are the mover's.
+    `black` and `white` become the main time, or what is left of the period; `moves` and `periods` are the mover's.
     """
     if mover.control.kind is ControlKind.NONE:
         return ""
@@ -277,7 +290,7 @@ def _ms(text: str | None) -> int:
     return int(whole) * 1000 + int(part.ljust(3, "0"))
 
 
-# -- A time control and its clock in the words of plain GTP, as exactly as a bot's commands can say them.
+# -- A time control and its clock in commands of plain GTP, as exactly as those of the bot allow.
 
 
 KATA, KGS, GTP = "kata-time_settings", "kgs-time_settings", "time_settings"
@@ -288,14 +301,15 @@ SYSTEMS = {
     KGS: frozenset((_NONE, _ABSOLUTE, _CANADIAN, _GTP_BYOYOMI)),
     GTP: frozenset((_NONE, _ABSOLUTE, _CANADIAN)),
 }
-"""What each command can say, best command first. A bot may know less of KATA's, and answers LIST with what it knows."""
+"""The systems of each command, best command first. A bot may support fewer of KATA's, and answers LIST with these."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockCommand:
-    """A time system with its times in ms, as a bot learns it. `command` is "" for a bot that lists none.
+    """A time control as a bot can be told it, in one of GTP's time systems. Times are in ms.
 
-    `period` is Fischer's increment, too; `count` is stones in Canadian byo-yomi, periods in Japanese.
+    `command` is "" for a bot that lists no such command. `period` is also Fischer's increment; `count` is the number of
+    stones in Canadian byo-yomi and of periods in Japanese.
     """
 
     command: str
@@ -306,31 +320,34 @@ class ClockCommand:
 
     @property
     def settings(self) -> str:
-        """Return the command of a new game, or "". KataGo's takes fractions of seconds, the others whole seconds."""
+        """Return the command that announces the control, or "".
+
+        KataGo's command takes fractions of seconds, the others take whole seconds.
+        """
         if not self.command:
             return ""
         if self.command == KATA:
             main, period = seconds(self.main), seconds(self.period)
         else:
-            # Without main time, 0 would mean no clock, or no time at all.
+            # In absolute time, 0 would mean no clock, or no time at all.
             main = str(max(1 if self.system == _ABSOLUTE else 0, self.main // 1000))
             period = str(max(1, self.period // 1000))
         counted = [main, period, str(self.count)]
-        if self.command == GTP:  # in the draft's words: without a period absolute, with one of no stones no limit
+        if self.command == GTP:  # the GTP draft: period 0 means absolute time, a period for 0 stones no limit
             words = {_NONE: ["0", "1", "0"], _ABSOLUTE: [main, "0", "0"]}.get(self.system, counted)
             return " ".join([self.command, *words])
         shorter: dict[str, list[str]] = {_NONE: [], _ABSOLUTE: [main], _GTP_FISCHER: [main, period]}
         return " ".join([self.command, self.system, *shorter.get(self.system, counted)])
 
     def time_left(self, colour: str, clock: Clock) -> str:
-        """Return GTP's `time_left COLOUR SECONDS STONES` for a clock of the control, or "" without a limit.
+        """Return `time_left COLOUR SECONDS STONES` for a clock of this control, or "" if there is no limit.
 
-        STONES are 0 in main time. In Japanese byo-yomi they are the periods left, as KGS has it.
+        STONES is 0 in main time. In Japanese byo-yomi it is the number of periods left, as on KGS.
         """
         if self.system == _NONE:
             return ""
         ms, stones = self._left(clock)
-        if not stones and ms < 1000 and self.count:  # 0 seconds would be said of main time
+        if not stones and ms < 1000 and self.count:  # with 0 stones, 0 seconds would mean main time
             ms, stones = self.period, self.count
         return f"time_left {colour} {ms // 1000} {stones}"
 
@@ -342,7 +359,13 @@ class ClockCommand:
 
 
 def tell(control: TimeControl, listed: Collection[str], kata: Collection[str] = SYSTEMS[KATA]) -> ClockCommand:
-    """Choose the best way to tell a bot that lists these commands; `kata`: the systems of its kata-time_settings."""
+    """Choose the most exact way to tell a bot its time control.
+
+    Args:
+        control: The time control.
+        listed: The commands that the bot lists.
+        kata: The systems that its kata-time_settings supports.
+    """
     known = {command: kata if command == KATA else systems for command, systems in SYSTEMS.items() if command in listed}
     for told in _ways(control):
         for command, systems in known.items():
@@ -352,12 +375,12 @@ def tell(control: TimeControl, listed: Collection[str], kata: Collection[str] = 
 
 
 def read_systems(answer: str) -> frozenset[str]:
-    """Read the answer to LIST. KataGo's own documents say byo-yomi, and the program byoyomi."""
+    """Parse the answer to LIST. KataGo's documents spell `byo-yomi`, the program `byoyomi`."""
     return frozenset(answer.lower().replace("-", "").split())
 
 
 def _ways(control: TimeControl) -> list[ClockCommand]:
-    """Return ways to tell a control, the most exact first; plain GTP knows the last."""
+    """Return the ways to tell a control, most exact first. Plain GTP can express the last one."""
     main, period = control.main, control.period
     match control.kind:
         case ControlKind.NONE:
@@ -367,7 +390,7 @@ def _ways(control: TimeControl) -> list[ClockCommand]:
             return [*([fischer] if control.increment else []), *_without_increments(control)]
         case ControlKind.PERIOD:
             return [ClockCommand("", _CANADIAN, main, period, control.moves)]
-        case ControlKind.BYOYOMI:  # a bot that knows no periods has one, and keeps it; the others are its reserve
+        case ControlKind.BYOYOMI:  # a bot that knows no periods is told of one; the others are its reserve
             return [
                 ClockCommand("", _GTP_BYOYOMI, main, period, control.periods),
                 ClockCommand("", _CANADIAN, main, period, 1),
@@ -377,9 +400,9 @@ def _ways(control: TimeControl) -> list[ClockCommand]:
 
 
 def _without_increments(control: TimeControl) -> list[ClockCommand]:
-    """Tell Fischer's time to bots that know no increments as byo-yomi: each move has at least the increment.
+    """Return ways to tell Fischer's time to a bot that knows no increments: byo-yomi, then absolute time.
 
-    That much is kept back of main time for the move at hand, so main time and the period are never more than there is.
+    The byo-yomi period is the increment. It is taken from the main time, so the bot never counts on more than it has.
     """
     kept = min(control.increment, control.main) // 1000 * 1000
     absolute = ClockCommand("", _ABSOLUTE, control.main)

@@ -1,4 +1,4 @@
-"""A human player: asked for each ply at the terminal, with the engine's help.
+"""A human player, who is asked for each move at the terminal, with help from the engine.
 
 Input is a move, a short form of one (see _meant), `resign`, or a question that begins with `:`.
 """
@@ -55,27 +55,37 @@ from ggp.referee.terminal import can_redraw, escape_unprintable, on_terminal, sc
 
 
 _HELD = (signal.SIGTERM, signal.SIGHUP)  # Ctrl-C is a key to a line editor
-_LONGEST = 64 * 1024  # characters of a line; the rest is dropped
+_LONGEST = 64 * 1024  # bytes of a line; the rest is dropped
 _DAY = 86400.0
 
 
 class TimeUp(Exception):
-    """There was no line before the deadline."""
+    """An exception when no line was entered before the deadline."""
 
 
 class HumanLeft(Exception):
-    """The input has ended."""
+    """An exception when the input has ended."""
 
 
 class HumanTerminal(Protocol):
     """A terminal that shows text and reads lines."""
 
-    def show(self, text: str) -> None: ...
+    def show(self, text: str) -> None:
+        """Print a text and a newline."""
 
     def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
-        """Read a line and strip it. `words` may be completed, `status` is shown below while it is typed.
+        """Read a line without the blanks around it.
 
-        `deadline` is of time.monotonic, None: no limit. Raises TimeUp, HumanLeft, KeyboardInterrupt.
+        Args:
+            prompt: The text before the input.
+            words: Words that Tab may complete.
+            deadline: The time limit, in seconds of time.monotonic; None for no limit.
+            status: Returns the text shown below the line, and is called again while the user types.
+
+        Raises:
+            TimeUp: The deadline passed.
+            HumanLeft: The input has ended.
+            KeyboardInterrupt: The user pressed Ctrl-C.
         """
 
 
@@ -87,20 +97,21 @@ def open_terminal(out: TextIO) -> HumanTerminal:
 
 
 class PlainTerminal:
-    """The lines of standard input; each is shown again after the prompt unless a terminal does that."""
+    """Lines of standard input. Unless it is a terminal, each line is printed after its prompt."""
 
     def __init__(self, out: TextIO, stdin: int = 0) -> None:
         self._out = out
         self._stdin = stdin
         self._rest = b""
         self._echo = not os.isatty(stdin)
-        self._first = True  # no line was read: the input may begin with a byte-order mark
+        self._first = True  # the first line of the input may begin with a byte-order mark
 
     def show(self, text: str) -> None:
+        """Print a text and a newline."""
         print(text, file=self._out, flush=True)
 
     def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
-        """See HumanTerminal.read."""
+        """Read a line; see HumanTerminal.read."""
         if text := status():
             self.show(text)
         print(prompt, end="", file=self._out, flush=True)
@@ -125,14 +136,14 @@ class PlainTerminal:
                 raise HumanLeft
             self._rest = (self._rest + data)[:_LONGEST] + (b"" if data else b"\n")
             if len(self._rest) == _LONGEST and b"\n" not in self._rest:
-                self._rest = self._rest[: _LONGEST // 2]  # no valid input is that long
+                self._rest = self._rest[: _LONGEST // 2]  # too long to be valid; keep memory bounded
         line, _, self._rest = self._rest.partition(b"\n")
         encoding, self._first = ("utf-8-sig" if self._first else "utf-8"), False
         return line.decode(encoding, "replace").strip()
 
 
 class PromptTerminal:
-    """A line editor with completion and history; the clock runs in the line below."""
+    """A line editor with completion and history. The clocks are shown below the line."""
 
     def __init__(self, out: TextIO) -> None:
         from prompt_toolkit import PromptSession  # slow to import: only for a terminal
@@ -142,10 +153,11 @@ class PromptTerminal:
         self._session: PromptSession[str] = PromptSession(output=create_output(out))
 
     def show(self, text: str) -> None:
+        """Print a text and a newline."""
         print(text, file=self._out, flush=True)
 
     def read(self, prompt: str, words: Sequence[str], deadline: float | None, status: Callable[[], str]) -> str:
-        """See HumanTerminal.read."""
+        """Read a line; see HumanTerminal.read."""
         from prompt_toolkit.completion import WordCompleter
 
         try:
@@ -172,9 +184,10 @@ class PromptTerminal:
 
 @contextmanager
 def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
-    """Have signals end the line editor before they reach their handlers.
+    """Let signals end the line editor before their handlers run.
 
-    What the handlers raise would be swallowed by the editor's loop. Call what is yielded once the editor has begun.
+    Otherwise the event loop of the editor would swallow the exceptions of the handlers. Call the yielded function once
+    the editor has begun.
     """
     taken: list[int] = []
     ends: list[Callable[[], None]] = []
@@ -198,7 +211,7 @@ def _signals_end_the_editor() -> Iterator[Callable[[], None]]:
 
 
 def _ender() -> Callable[[], None]:
-    """Return a function that ends the current line editor from any thread; afterwards it does nothing."""
+    """Return a function that ends the current line editor. It may be called from any thread and more than once."""
     import asyncio
 
     from prompt_toolkit.application import get_app
@@ -217,7 +230,7 @@ def _ender() -> Callable[[], None]:
 
 
 def _end_at(deadline: float) -> None:
-    """Have the line editor that has just begun give up then."""
+    """Let the line editor that has just begun end at this time."""
     import asyncio
 
     from prompt_toolkit.application import get_app
@@ -233,7 +246,7 @@ def _end_at(deadline: float) -> None:
 
 
 def _loop_runs() -> bool:
-    """Return True if an asyncio loop runs in this thread: then an editor needs a thread for its own loop."""
+    """Return True if an asyncio loop runs in this thread. An editor then needs its own thread for its loop."""
     import asyncio
 
     try:
@@ -243,16 +256,16 @@ def _loop_runs() -> bool:
     return True
 
 
-HELP = """Type a move as the engine writes it{example}, or `resign`; Tab completes. The end of input resigns, too.
-Ctrl-C drops the match.
-:board  the position again        :why MOVE  why a move is not legal
-:moves  every legal move          :score     the score as it stands
-:rules  the rules of the game     :hint [BOT [SECONDS]]  what to play here; of a bot, its move
-:undo [PLIES]  take back your last ply and what came after it, if your opponent agrees"""
+HELP = """Type a move as the engine writes it{example}, or `resign`; Tab completes. The end of input also resigns.
+Ctrl-C ends the program without a result.
+:board  show the position         :why MOVE  explain why a move is not legal
+:moves  list all legal moves      :score     show the current score
+:rules  show the rules            :hint [BOT [SECONDS]]  list the moves, or ask a bot for its move
+:undo [PLIES]  take back your last ply and the plies after it, if your opponent agrees"""
 
 
 def help_text(legal: Sequence[str]) -> str:
-    """Return what can be typed, with the first of these legal moves as the example."""
+    """Return the help for input, with the first of these legal moves as an example."""
     return HELP.format(example=f", as in {escape_unprintable(legal[0])}" if legal else "")
 
 
@@ -263,12 +276,12 @@ _HINTS = {
 }
 _SHORT = {"choose": {"swap": "swap-sides", "keep": "keep-sides"}, AGREE: {"none": "dead:"}}
 _QUESTIONS = (":board", ":help", ":hint", ":moves", ":rules", ":score", ":undo", ":why")
-_MOST = 5000  # words that completion is given
+_MOST = 5000  # legal moves offered for completion
 _HINT_WIDTH = 100  # columns
 
 
 class HumanPlayer(Player):
-    """One human through all games of a series; shares the engine of the match."""
+    """A human who plays all games of a series, and shares the engine of the match."""
 
     def __init__(
         self, start: BotSpec, engine: Callable[[], Engine], terminal: HumanTerminal, shows_end: bool = True
@@ -276,8 +289,10 @@ class HumanPlayer(Player):
         """Create the player.
 
         Args:
-            engine: Returns the current engine, which may be a new one.
-            shows_end: Print the end of the match.
+            start: The human as named on the command line.
+            engine: Returns the current engine, which may change during a match.
+            terminal: The terminal that the human uses.
+            shows_end: Show the end of the match.
         """
         party = Party(name=start.name, program=HUMAN, command=HUMAN)
         self._adviser = Adviser()
@@ -291,28 +306,29 @@ class HumanPlayer(Player):
         self._seat, self._other, self._opening, self._known = 0, cast(Player, self), 0, 0
 
     def sit(self, seat: int, other: Player, opening: int, known: int) -> None:
+        """Take a seat; see Player.sit."""
         self._seat, self._other, self._opening, self._known = seat, other, opening, known
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
-        """Begin a game. A human plays every game."""
+        """Begin a game. A human never refuses one."""
         self._news.clear()
         self._hints.clear()
         self._setting = setting
 
     def tell(self, colour: str, move: str) -> None:
-        """Keep a move until the next turn, unless it was shown in the match that this one continues."""
+        """Keep a move until the human's turn, unless the human has already seen it."""
         if self._known:
             self._known -= 1
         else:
             self._news.append((colour, move))
 
     def new_warnings(self) -> list[str]:
-        """Say which bots were asked for hints."""
+        """Return which bots were asked for hints."""
         hints, self._hints = self._hints, []
         return hints
 
     async def agree_to_undo(self, plies: Sequence[tuple[str, str]]) -> str:
-        """Ask the human, while the clock of the other side runs."""
+        """Ask the human to agree to a takeback. The clock of the other side keeps running."""
         asked = f"{self._other.name} asks {self.name} to take back {', '.join(move for _, move in plies)}"
         try:
             said = self._terminal.read(
@@ -323,34 +339,35 @@ class HumanPlayer(Player):
         return "" if said.lower() in ("y", "yes") else f"{self.name} does not agree"
 
     def check_alive(self) -> None:
-        """Do nothing: a human needs no process."""
+        """Do nothing: a human has no process."""
 
     @property
     def agrees_by_genmove(self) -> bool:
+        """Return True: a human is asked for dead stones like for a move."""
         return True
 
     async def agree(self, colour: str) -> Reply:
-        """Ask for the dead stones; no clock runs."""
+        """Ask for the dead stones. No clock runs."""
         return Reply(True, await self._turn(colour, None, "", AGREE))
 
     async def genmove(self, colour: str, mine: Clock, other: Clock) -> tuple[Reply, int]:
-        """Ask for the move; return it with the ms it took. Without a clock there is no time limit."""
+        """Ask for a move, and return it with the ms it took. Without a clock there is no time limit."""
         untimed, began = mine.control.kind is ControlKind.NONE, time.monotonic()
         deadline = None if untimed else began + mine.left / 1000
-        theirs = "" if untimed else f"the other {_shown(other.left / 1000)}"
+        theirs = "" if untimed else f"opponent {_shown(other.left / 1000)}"
         reply = Reply(True, await self._turn(colour, deadline, theirs))
         ms = int((time.monotonic() - began) * 1000)
         return reply, min(ms, mine.left) if untimed else ms
 
     async def end_game(self, result: str) -> bool:
-        """Show the last position; True: a human is always ready for another game."""
+        """Show the last position. Return True, because a human is always ready for another game."""
         if self._shows_end and result:
             self._tell_news()
             await self._show(self._engine())
         return True
 
     def diagnostics(self) -> Diagnostics:
-        """Return nothing: a human leaves no diagnostics."""
+        """Return empty diagnostics."""
         return Diagnostics()
 
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
@@ -362,7 +379,11 @@ class HumanPlayer(Player):
     # -- a turn ----------------------------------------------------------------------------------------------
 
     async def _turn(self, colour: str, deadline: float | None, theirs: str, phase: str = "") -> str:
-        """Ask until a legal move or `resign` is typed. Raises BotFault when the time is up."""
+        """Ask until the human enters a legal move or `resign`, and return it.
+
+        Raises:
+            BotFault: The time is up.
+        """
         engine, terminal = self._engine(), self._terminal
         proposed = next((move for _, move in self._news[-1:] if move.startswith("dead:")), "")
         self._tell_news()
@@ -385,7 +406,7 @@ class HumanPlayer(Player):
             except TimeUp:
                 raise no_move_in_time() from None
             except HumanLeft:
-                terminal.show("The input has ended: resigned")
+                terminal.show("The input has ended: you resign")
                 return "resign"
             if typed.startswith(":") and (typed[1:] not in legal or typed.split()[0] in _QUESTIONS):
                 await self._answer(_words(typed[1:]), engine, legal, colour, phase)
@@ -404,27 +425,27 @@ class HumanPlayer(Player):
         self._news.clear()
 
     async def _answer(self, words: list[str], engine: Engine, legal: list[str], colour: str, phase: str) -> None:
-        """Answer a question between two moves. It changes nothing, unless PliesTakenBack is raised."""
+        """Answer a question of the human. Only an agreed `:undo` changes the game, by raising PliesTakenBack."""
         show = self._terminal.show
         match words:
             case ["board"]:
                 await self._show(engine)
             case ["moves"]:
-                show(escape_unprintable(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
+                show(escape_unprintable(" ".join(legal)) or "a list of dead stones, as in dead:A1,B2")
             case ["score"]:
                 said = (await engine.final())[1]
                 width = screen_columns() or text.WIDTH
-                show("\n".join(score_lines(said, width)) if said else "the engine gives no score")
+                show("\n".join(score_lines(said, width)) if said else "the engine does not provide a score")
             case ["why", move]:
                 reason = await engine.why_illegal(move)
                 show(escape_unprintable(f"{move} is illegal: {reason}" if reason else f"{move} is legal"))
             case ["why"]:
                 show(f"write :why MOVE, as in :why {escape_unprintable(legal[0])}" if legal else "write :why MOVE")
             case ["rules"]:
-                show(visible((await engine.rules(self._setting.game)).text) or "the engine gives no rules")
+                show(visible((await engine.rules(self._setting.game)).text) or "the engine does not provide its rules")
             case ["hint"]:
                 show(_HINTS.get(phase, "Play one of these"))
-                show(escape_unprintable(" ".join(legal)) or "every list of dead stones: dead:A1,B2")
+                show(escape_unprintable(" ".join(legal)) or "a list of dead stones, as in dead:A1,B2")
             case ["hint", bot, *time] if len(time) <= 1:
                 await self._hint(bot, "".join(time), engine, colour, phase)
             case ["undo", *count] if len(count) <= 1:
@@ -433,7 +454,7 @@ class HumanPlayer(Player):
                 show(help_text(legal))
 
     async def _hint(self, word: str, time: str, engine: Engine, colour: str, phase: str) -> None:
-        """Show what a bot would play here. The record says that it was asked."""
+        """Show what a bot would play here. The record notes that it was asked."""
         plies = await self._plies(engine)
         try:
             command = engine.party.command
@@ -447,12 +468,16 @@ class HumanPlayer(Player):
         self._hints.append(f"asked {bot.name} for a hint at ply {len(plies) + 1}")
         reason = "" if advice.move.lower() == "resign" else await engine.why_illegal(advice.move)
         said = analysis_line(advice.analysis, _HINT_WIDTH)
-        words = [f"{bot.name}: {advice.move or 'it does not say which stones are dead'}"]
+        words = [f"{bot.name}: {advice.move or 'names no dead stones'}"]
         words += [f"illegal: {reason}"] if reason else [f"{advice.seconds:.1f} s", *([said] if said else [])]
         self._terminal.show(escape_unprintable(", ".join(words)))
 
     async def _undo(self, count: str, engine: Engine) -> None:
-        """Ask the opponent to take back plies. Raises PliesTakenBack if it agrees."""
+        """Ask the opponent to take back plies.
+
+        Raises:
+            PliesTakenBack: The opponent agrees.
+        """
         plies, rows = await self._plies(engine), [line.split() for line in await engine.history()]
         if count:
             number = int(count) if count.isdecimal() and len(count) < 7 else 0
@@ -461,20 +486,22 @@ class HumanPlayer(Player):
             number = len(plies) - mine[-1] if mine else 0
         if not 1 <= number <= len(plies) - self._opening:
             most = len(plies) - self._opening
-            self._terminal.show(f"write :undo PLIES, from 1 to {most}" if most else "there is no ply to take back")
+            self._terminal.show(
+                f"write :undo PLIES, with 1 to {most} plies" if most else "there is no ply to take back"
+            )
         elif reason := await self._other.agree_to_undo(plies[-number:]):
             self._terminal.show(escape_unprintable(f"not taken back: {reason}"))
         else:
             raise PliesTakenBack(number)
 
     async def _plies(self, engine: Engine) -> list[tuple[str, str]]:
-        """Return colour and move of each ply."""
+        """Return the colour and move of each ply."""
         return [(row[1], row[2]) for row in (line.split() for line in await engine.history()) if len(row) > 2]
 
     async def _show(self, engine: Engine) -> None:
         drawn = await engine.scene()
         if not drawn:
-            self._terminal.show("the engine draws no board; :moves lists what is legal")
+            self._terminal.show("the engine does not draw its board; :moves lists the legal moves")
             return
         try:
             scene = read_scene(drawn)
@@ -492,7 +519,7 @@ def _phase(legal: list[str]) -> str:
 
 
 def _words(typed: str) -> list[str]:
-    """Split into words, quoted ones whole; at blanks alone if a quote is not closed."""
+    """Split a text into words, with quotes as in a shell; at blanks only if a quote is not closed."""
     try:
         return shlex.split(typed)
     except ValueError:
@@ -500,7 +527,7 @@ def _words(typed: str) -> list[str]:
 
 
 def _meant(typed: str, phase: str) -> str:
-    """Expand `7` to `bid:7` in a bid, `swap` to swap-sides, `A1 B2` or `A1,B2` to a list of dead stones."""
+    """Expand short forms: `7` to `bid:7`, `swap` to `swap-sides`, and `A1 B2` to a list of dead stones."""
     word = typed.lower()
     if short := _SHORT.get(phase, {}).get(word):
         return short
@@ -526,7 +553,7 @@ def _shown(seconds: float) -> str:
 
 
 class _NoProcess(Peer):
-    """The Peer of a human: there is no process but those of the bots that were asked for hints."""
+    """The Peer of a human, without a process. Stopping it ends the bots that were asked for hints."""
 
     def __init__(self, adviser: Adviser) -> None:
         self.channel = Channel(Memory.of(Responder(HUMAN, "", {})), PeerRole.BOT)
@@ -541,20 +568,27 @@ class _NoProcess(Peer):
 
 
 class _Stop(BaseException):
-    """A signal that ends the match."""
+    """An exception raised by a signal that ends the match."""
 
 
 def play_by_hand(
     run: SeriesRun, recorder: RecordFile, terminal: HumanTerminal, seen: Callable[[Event], None]
 ) -> SeriesReport:
-    """Play the matches that are left. `seen` is called with each event; humans use the terminal."""
+    """Play the remaining matches of a series in this process.
+
+    Args:
+        run: The series.
+        recorder: The file that receives the records.
+        terminal: The terminal of the human players.
+        seen: Called with each event.
+    """
     report, began, keeping = SeriesReport([run]), time.monotonic(), False
     setup, tally = run.setup, run.tally
     tally.forget_voids()
 
     def keep(record: bytes, result: GameResult) -> None:
         nonlocal keeping
-        keeping = True  # not to be stopped between the record and the count
+        keeping = True  # a signal must not come between the record and the count
         recorder.append(record)
         recorder.commit()
         tally.add(result)
@@ -573,13 +607,13 @@ def play_by_hand(
 
     if humans:
         terminal.show(help_text(()))
-    table = MatchRunner(keep, recorder.side_file(), seen=seen, host=host, notify=terminal.show)
+    runner = MatchRunner(keep, recorder.side_file(), seen=seen, host=host, notify=terminal.show)
     killed = True
     with on_signals(stop, *STOP_SIGNALS, signal.SIGHUP):
         try:
             while run.left and not report.over:
                 number = run.left.popleft()
-                run_blocking(table.play(setup, number, tally.tried[number]))
+                run_blocking(runner.play(setup, number, tally.tried[number]))
                 if tally.suspended:
                     report.suspend(*tally.suspended)
             killed = bool(report.stopped)
@@ -587,17 +621,17 @@ def play_by_hand(
             report.suspend(error.who, str(error))
         except OSError as error:  # of a write to the record
             report.failed = str(error)
-        except (KeyboardInterrupt, _Stop):  # an editor of lines takes Ctrl-C for itself
+        except (KeyboardInterrupt, _Stop):  # a line editor handles Ctrl-C itself
             report.stopped = report.stopped or signal.SIGINT
         finally:
-            keeping = True  # a second signal does not disturb the ending
-            run_blocking(table.close(killed))
+            keeping = True  # a second signal must not interrupt the cleanup
+            run_blocking(runner.close(killed))
     report.began, report.ended = began, time.monotonic()
     return report
 
 
 def play_at_terminal(run: SeriesRun, recorder: RecordFile, out: TextIO) -> SeriesReport:
-    """Play the matches that are left at this terminal, announce each, and close the record."""
+    """Play the remaining matches at this terminal, announce each, and close the record."""
     adopt_orphans()
     terminal = open_terminal(out)
     show_ply = show_plies() if run.setup.extras.shows_plies else None
@@ -613,7 +647,7 @@ def play_at_terminal(run: SeriesRun, recorder: RecordFile, out: TextIO) -> Serie
 
 
 def announce(event: Event) -> str:
-    """Return the start or the end of a match as a line, "" for a ply: its players know the plies."""
+    """Describe the start or the end of a match in one line. Return "" for plies, which the players see anyway."""
     if isinstance(event, MatchStarted):
         options = "".join(f" {name}={value}" for name, value in event.options.items())
         first, second = (bot.name for bot in event.bots)

@@ -1,54 +1,56 @@
-"""Whose processor time it is: what a bot uses in its opponent's turn, on the core that they share.
+"""Processor time that a bot uses in its opponent's turns, on the core that they share.
 
-The idle side's use is read before and after each move of the other. What is above ALLOWED in a game is credited to the
-clock of the side to move, and from then on the idle side is stopped in its opponent's turns; a `strict` bot is stopped
-from the first ply. Only bots in a sandbox are watched, for theirs alone can be told apart from all else.
+The idle bot's usage is read before and after each move of the other. If it exceeds ALLOWED in a game, it is credited to
+the clock of the side to move, and the idle bot is stopped in its opponent's turns from then on. A `strict` bot is
+stopped from the first ply. Only bots in a sandbox are watched, because the usage of others cannot be measured
+separately.
 """
 
 from ggp.referee.match.sandbox.cgroups import BotGroups
 from ggp.referee.match.sandbox.levels import NONE, STRICT, Sandbox
 
-ALLOWED = 1_000_000  # ns in all turns of a game; what a runtime does for a moment after its answer
+ALLOWED = 1_000_000  # ns in all turns of a game; runtimes do some work just after an answer
 
 
 class IdleWatch:
-    """One bot's processes: what they used, and whether they are stopped between its turns (`stops`)."""
+    """The processes of one bot, watched in its opponent's turns. `stops`: they are stopped in these turns."""
 
     def __init__(self, groups: BotGroups, stops: bool) -> None:
         self.stops = stops
         self._groups = groups
         self._stopped = False
         self._before = 0  # ns, when the opponent's turn began
-        self._idle = 0  # ns used in its opponent's turns of this game and credited to none
+        self._idle = 0  # ns used in its opponent's turns of this game and not yet credited
 
     @property
     def used(self) -> int:
-        """Return the ns that its opponents' turns cost so far and that were credited to nobody."""
+        """Return the ns used in opponents' turns of this game that have not been credited to anyone."""
         return self._idle
 
     def begin_game(self) -> None:
+        """Start counting for a new game."""
         self._idle = 0
 
     def wake(self) -> None:
-        """Let it run again, because it is to be asked something or told to end."""
+        """Let the bot run again, before it is asked a question or told to end."""
         if self._stopped:
             self._stopped = False
             self._groups.freeze(False)
 
     def rest(self) -> None:
-        """End its turn."""
+        """Stop the bot at the end of its turn, if it is to be stopped."""
         if self.stops and not self._stopped:
             self._stopped = True
             self._groups.freeze(True)
 
     def begin_turn(self) -> None:
-        """Begin the opponent's turn. A new game was told to this bot, or a move taken back, while it ran."""
+        """Start measuring at the beginning of the opponent's turn. Setup or undo may have woken this bot before."""
         self.rest()
         if not self._stopped:
             self._before = self._groups.usage()
 
     def end_turn(self) -> int:
-        """End the opponent's turn. Return the ns to credit to it; if there are any, this bot stops from now on."""
+        """Return the ns to credit to the opponent at the end of its turn. If not 0, the bot is stopped from now on."""
         if self._stopped:
             return 0
         self._idle += self._groups.usage() - self._before
@@ -60,7 +62,7 @@ class IdleWatch:
 
 
 def watch_of(groups: BotGroups | None, sandbox: Sandbox, can_watch: bool) -> IdleWatch | None:
-    """Return the watch of a process; None if it may think in its opponent's turn, or cannot be watched here."""
+    """Return the watch of a bot; None if it may think in its opponent's turns, or cannot be watched here."""
     if groups is None or not can_watch or sandbox.level == NONE or "ponder" in sandbox.allow:
         return None
     return IdleWatch(groups, stops=sandbox.level == STRICT)

@@ -1,8 +1,8 @@
-"""Whose fault it is that a bot loses time that it did not use, judged over many games.
+"""Who is to blame when a bot loses time that it did not use, judged over many games.
 
-One game cannot tell the opponent from the machine, nor from the bot itself, which can arm timers against itself. Many
-games can: a bot that loses time against one opponent only loses it to that opponent; against all, to the machine or to
-itself. So a match of two says how much was taken, and only a match or ladder of more says by whom.
+One game cannot tell the opponent from the machine, nor from the bot itself, which could arm timers against itself. Many
+games can: if a bot loses time against only one opponent, that opponent is to blame; if it does against all, the machine
+or the bot itself is. A match between two bots therefore reports only how much time was lost.
 """
 
 import operator
@@ -18,7 +18,7 @@ _OTHERS = 5  # at most every fifth game against others may have lost time, too
 
 
 class Interference(NamedTuple):
-    """A repeated fault of a bot that ends no game. `reason` follows the name of the bot in a sentence."""
+    """A repeated fault of a bot that does not end games. `reason` completes a sentence that begins with its name."""
 
     who: str
     kind: str
@@ -28,7 +28,7 @@ class Interference(NamedTuple):
 
 @dataclass(slots=True)
 class Losses:
-    """The losses of one bot in its games against one opponent."""
+    """The lost time of one bot in its games against one opponent."""
 
     games: int = 0
     robbed: int = 0  # games
@@ -37,7 +37,13 @@ class Losses:
     slow_input: int = 0  # ms in these
 
     def add(self, used: int, stolen: int, slow: int) -> None:
-        """Add a game: the ms that the bot was charged, that interrupts took, and that writes to it took."""
+        """Add a game.
+
+        Args:
+            used: Ms that the bot was charged.
+            stolen: Ms that interrupts took.
+            slow: Ms that slow writes to the bot took.
+        """
         self.games += 1
         if stolen >= LEAST_STOLEN and stolen >= LEAST_SHARE * (stolen + used):
             self.robbed += 1
@@ -51,7 +57,7 @@ class Losses:
 
 
 class InterferenceTable:
-    """The losses of every bot against every opponent, and what follows from them."""
+    """The lost time of every bot against every opponent, and the faults that it proves."""
 
     def __init__(self) -> None:
         self._losses: dict[tuple[str, str], Losses] = {}
@@ -64,7 +70,17 @@ class InterferenceTable:
     def add_game(
         self, bots: tuple[str, str], used: tuple[int, int], stolen: tuple[int, int], slow: tuple[int, int]
     ) -> list[Interference]:
-        """Add a game; by bot, what Losses.add takes. Return the faults that it proves, each the first time."""
+        """Add a game.
+
+        Args:
+            bots: The two bots; the other arguments are in the same order.
+            used: Ms that each was charged.
+            stolen: Ms that interrupts took from each.
+            slow: Ms that slow writes to each took.
+
+        Returns:
+            The faults that are proven for the first time.
+        """
         new = list[Interference]()
         for index in (0, 1):
             losses = Losses()
@@ -84,7 +100,7 @@ class InterferenceTable:
         return [fault for fault in found if fault is not None]
 
     def _stolen(self, bot: str, opponent: str) -> Interference | None:
-        """Return what `opponent` took from `bot`, if it happens repeatedly and with this opponent only."""
+        """Return the fault of `opponent` if `bot` loses time repeatedly, and with this opponent only."""
         here = self._losses[bot, opponent]
         if here.robbed < REPEATED or 2 * here.robbed < here.games:
             return None
@@ -99,7 +115,7 @@ class InterferenceTable:
         return Interference(opponent, STOLEN_TIME, here.robbed, reason)
 
     def taken(self) -> dict[str, int]:
-        """Return the ms that interrupts took from each bot in its robbed games, without bots that lost none."""
+        """Return the ms that interrupts took from each bot that lost any, in its games with losses."""
         found: dict[str, int] = {}
         for (bot, _), losses in self._losses.items():
             if losses.stolen:

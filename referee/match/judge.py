@@ -1,4 +1,4 @@
-"""A bot that judges matches and plays none, and whether bots say what adjudication needs."""
+"""A bot that judges matches instead of playing, and the check that bots report what adjudication needs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,12 +13,12 @@ from ggp.referee.match.series import SeriesConfig
 from ggp.referee.match.setting import Setting, Timeouts
 
 JUDGE = "adjudicator"  # its name in messages
-_MOST = 60_000  # ms for an evaluation
+_MOST = 60_000  # most ms for an evaluation
 _TRIAL = TimeControl.parse("1/move")
 
 
 class MatchJudge:
-    """Asks a bot for its evaluation of the positions of one match, by a move that is not played."""
+    """A bot that is asked to evaluate the positions of one match, with moves that are not played."""
 
     def __init__(self, player: Player, rules: tuple[AdjudicationRule, ...], setting: Setting) -> None:
         self.player = player
@@ -27,9 +27,20 @@ class MatchJudge:
         self._from = min(rule.after for rule in rules)
 
     async def see(self, ply: int, seat: int, colour: str, moves: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
-        """Do as Adjudicator.see for the position after these moves, in which `seat` with `colour` is to move.
+        """Evaluate a position, and end the match if a rule applies.
 
-        Raises BotFault, CannotStart.
+        Args:
+            ply: The number of the last ply.
+            seat: The seat to move.
+            colour: The colour to move.
+            moves: The colour and move of each ply so far.
+
+        Returns:
+            The winner (0 for a draw) and the reason, or None if the match continues.
+
+        Raises:
+            BotFault: The judge crashes, is too late, or refuses to answer.
+            CannotStart: The judge refuses the game.
         """
         if ply <= self._from:
             return None
@@ -38,40 +49,53 @@ class MatchJudge:
 
 
 async def check_reports(setup: SeriesConfig, bots: Sequence[BotSpec]) -> None:
-    """Check that the judge, or without one every bot, reports what the rules of a series need. Raises CannotStart.
+    """Check that the judge, or every bot if there is no judge, reports what the rules of a series need.
 
     Each bot is started, asked for a move in the first position, and ended.
+
+    Raises:
+        CannotStart: A bot does not start, or does not report it.
     """
     for bot in [setup.judge] if setup.judge else bots if setup.rules else ():
         if is_human(bot):
-            raise CannotStart(bot.name, "a human reports no win rate: leave --resign and --draw out")
+            raise CannotStart(bot.name, "a human reports no win rate: remove --resign and --draw")
         await check_report(knowing(bot, setup.engine), setup.setting, setup.rules, setup.budgets)
 
 
 async def check_report(spec: BotSpec, setting: Setting, rules: tuple[AdjudicationRule, ...], budgets: Timeouts) -> None:
-    """Do the same for one bot."""
+    """Check that a bot reports the measures that these rules need.
+
+    Raises:
+        CannotStart: The bot does not start, or does not report them.
+    """
     player = await start_bot(spec, budgets)
     needed = " and ".join(dict.fromkeys(rule.measure for rule in rules))
     try:
         if not player.analyses:
-            raise CannotStart(spec.name, f"lists no ggp-genmove_analyze, so it says no {needed}: leave the rules out")
+            raise CannotStart(spec.name, f"lists no ggp-genmove_analyze, so it reports no {needed}: remove the rules")
         colour = "white" if setting.values.get("handicap", "0") != "0" else "black"
         setting = replace(setting, control=_TRIAL)
         said = read_analysis(await _evaluate(player, setting, (), colour, _TRIAL.clock()))
     except BotFault as fault:
-        raise CannotStart(spec.name, f"says no {needed}: {fault}") from None
+        raise CannotStart(spec.name, f"reports no {needed}: {fault}") from None
     finally:
         await player.peer.stop()
     if lacks := missing(rules, said):
-        raise CannotStart(spec.name, f"says no {lacks} with its moves: write a rule about what it says, or none")
+        raise CannotStart(
+            spec.name, f"reports no {lacks} with its moves: use a measure that it reports, or remove the rules"
+        )
 
 
 async def _evaluate(
     player: Player, setting: Setting, moves: Sequence[tuple[str, str]], colour: str, clock: Clock
 ) -> str:
-    """Return what the bot says of its move after these moves. Raises BotFault, CannotStart.
+    """Return a bot's analysis of its move after these moves.
 
-    A new game each time: few bots take back a move.
+    Every evaluation begins a new game, because few bots can take back a move.
+
+    Raises:
+        BotFault: The bot crashes, is too late, or refuses to answer.
+        CannotStart: The bot refuses the game.
     """
     await player.new_game(setting)
     for side, move in moves:

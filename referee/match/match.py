@@ -1,7 +1,7 @@
-"""The life of a match, from top to bottom, as one coroutine. It knows no game, no process and no file.
+"""One match, from start to end, as one coroutine. It is independent of games, processes and files.
 
-It awaits its channels only. Over pipes they block inside, so it runs without an event loop (transports.blocking); the
-lobby awaits the same coroutine under asyncio.
+It awaits only its channels. Over pipes these block internally, so no event loop is needed (transports.blocking); the
+lobby runs the same coroutine under asyncio.
 """
 
 import re
@@ -37,13 +37,15 @@ from ggp.referee.match.outcome import (
 from ggp.referee.match.player import Player
 from ggp.referee.match.setting import Setting
 
-EARLY = 2  # plies chosen by the bots; from then on every fault of a bot loses
+EARLY = 2  # plies chosen by the bots; after these every fault of a bot loses the match
 _MAX_MOVE = 8192  # characters; a list of all dead stones of the largest board is shorter
 _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
 _MAX_STDERR = 4096  # characters of each bot's stderr
 _MAX_WARNING = 500  # characters of a warning about the engine
-_ENGINE_FAULT = re.compile(r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL)  # as ggp.bots.engine_client says it
+_ENGINE_FAULT = re.compile(
+    r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL
+)  # the wording of ggp.bots.engine_client
 _NOT_BEGUN = Status("play", "black", 1, 0)
 Renew = Callable[[], Awaitable[Engine]]
 
@@ -64,12 +66,12 @@ class Match:
     started: str = ""
     keep_stderr: bool = True  # in the record, even without a fault
     book: str = ""  # the place of the opening in a book
-    rules: tuple[AdjudicationRule, ...] = ()  # by which it may end early
+    rules: tuple[AdjudicationRule, ...] = ()  # rules that may end it early
     controls: tuple[TimeControl, TimeControl] | None = None  # by seat, if they differ from that of the setting
-    continues: str = ""  # KEY@PLY of the match whose plies up to there are `past`
+    continues: str = ""  # KEY@PLY of the match that this one continues; `past` holds its plies
 
     def setting_of(self, seat: int) -> Setting:
-        """Return the setting with the control of this seat."""
+        """Return the setting for a seat, with the time control of this seat."""
         return replace(self.setting, control=self.controls[seat - 1]) if self.controls else self.setting
 
 
@@ -84,17 +86,19 @@ async def play_match(
     """Play one match.
 
     Args:
-        players: By seat.
+        match: The match to play.
+        engine: The engine of the match.
+        players: The players by seat.
         emit: Called with every event as it happens, MatchStarted first.
-        renew: Returns another engine in place of one that failed. The caller ends both.
-        judge: Judges the match by its rules; without it the evaluations of both bots count.
+        renew: Returns another engine to replace one that failed. The caller ends both.
+        judge: Judges the match by its rules. Without it the evaluations of both bots are used.
 
     Returns:
         How the match ended, and its record.
 
     Raises:
-        CannotStart: A bot cannot play this game. What was emitted is not a match, and is not to be recorded.
-        GameRefused: The engine cannot play this game. The same holds.
+        CannotStart: A bot cannot play this game. The emitted events are not a match and must not be recorded.
+        GameRefused: The engine cannot play this game. The emitted events must not be recorded either.
     """
     life = _MatchState(match, engine, players, emit, renew, judge)
     try:
@@ -127,10 +131,10 @@ class _MatchState:
     started: MatchStarted = field(init=False)
     plies: list[MovePlayed] = field(default_factory=list)
     clocks: tuple[Clock, Clock] = field(init=False)
-    seat: int = 1  # whose turn it is, or was when something went wrong
+    seat: int = 1  # whose turn it is, or was when the match failed
     status: Status = _NOT_BEGUN
     thinking: bool = False  # the bot's clock runs for a move that has not been played
-    unplayed: int = 0  # ms of its answer to that
+    unplayed: int = 0  # ms charged for that move so far
     warnings: list[str] = field(default_factory=list)
     stolen: list[list[int]] = field(default_factory=lambda: [[], []])  # by seat: ms credited in each such turn
 
@@ -143,7 +147,7 @@ class _MatchState:
     # -- the stages ----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Have the engine set up the game, and emit MatchStarted even if the engine fails."""
+        """Set up the game on the engine, and emit MatchStarted even if the engine fails."""
         match, setting = self.match, self.match.setting
         failed: EngineFailed | None = None
         try:
@@ -180,7 +184,7 @@ class _MatchState:
             try:
                 played, status = await self._play_on_engine(before.to_play, move)
             except BotFault as refused:
-                raise EngineFailed(f"the engine takes back its word on the opening: {refused}") from None
+                raise EngineFailed(f"the engine now rejects an opening that it accepted before: {refused}") from None
             event = MovePlayed(status.ply, self.match.key, status.ply, before.seat, before.to_play, played, 0)
             if past:
                 charged = before.phase != AGREE and number >= len(self.match.opening)
@@ -190,11 +194,11 @@ class _MatchState:
             self.status = status
 
     async def set_up(self) -> None:
-        """Have each bot set up the game. It learns the plies of `open` with its first question.
+        """Set up the game on each bot. A bot learns the plies of `open` with its first question.
 
         Raises:
             CannotStart: A bot refuses a game that has not begun.
-            BotFault: A bot is at fault; to refuse the rest of an interrupted match is a fault, too.
+            BotFault: A bot is at fault, or refuses to continue an interrupted match.
         """
         match = self.match
         for seat, player in enumerate(self.players, 1):
@@ -215,7 +219,7 @@ class _MatchState:
                 player.tell(ply.colour, ply.move)
 
     async def play(self) -> Outcome:  # noqa: C901 - a match from top to bottom
-        """Ask the side to move, ask the engine once, and tell the other side, until the game is over."""
+        """Ask the side to move, check its move on the engine, and tell the other side, until the game is over."""
         emit, key, max_plies, plies = self.emit, self.match.key, self.match.max_plies, self.plies
         clocks, untimed = self.clocks, [clock.control.kind is ControlKind.NONE for clock in self.clocks]
         status, move = self.status, plies[-1].move if plies else ""
@@ -256,13 +260,13 @@ class _MatchState:
                     self._tell_credit(ms + player.credited - left)
             answer, analysis = read_move(reply, player.analyses)
 
-            # Legal? What is it called? Who is next? Is it over? One question for all four.
+            # One question checks legality, and answers with the canonical move, the next player, and the end.
             try:
                 move, status = await self.engine.play(colour, answer)
             except EngineFailed as failure:
                 move, status = await self._play_on_another_engine(answer, failure)
             if status.ply != ply + 1:
-                raise EngineFailed(f"the engine counts {status.ply} plies where {ply + 1} were played")
+                raise EngineFailed(f"the engine counts {status.ply} plies after {ply + 1} were played")
             ply += 1
             time_left = None if untimed[seat - 1] else clock.left
             event = MovePlayed(ply, key, ply, seat, colour, move, ms, time_left, analysis)
@@ -278,15 +282,15 @@ class _MatchState:
         return Outcome(Termination.RULES, status.result, status.winner)
 
     async def end(self, outcome: Outcome) -> Record:
-        """Finish the match: final position, score, diagnostics, MatchEnded. Return its record."""
+        """Finish the match with its final position, score and diagnostics, emit MatchEnded, and return the record."""
         at_fault = self.players[self.seat - 1] if outcome.culprit.startswith("seat") else None
         diagnostics = at_fault.diagnostics() if at_fault else None
         position, score = "", ""
         if outcome.termination is not Termination.ENGINE_FAILED:
             try:
                 position, score = await self.engine.final()
-            except EngineFailed as failure:  # the result is known, and ending the engine now must gain nothing
-                self._warn(f"no hash and no score: {failure}")
+            except EngineFailed as failure:  # the result is known: a bot must not gain by killing the engine now
+                self._warn(f"the final hash and score are missing: {failure}")
         for player in self.players:
             beyond_use = player is at_fault and FAULTS[outcome.termination].restart
             player.fit = not beyond_use and await player.end_game(outcome.result)
@@ -314,44 +318,45 @@ class _MatchState:
         self.emit(ended)
         return Record(self.started, tuple(self.plies), ended)
 
-    # -- who is who, and whose fault it is -------------------------------------------------------------------------
+    # -- seats and responsibility ----------------------------------------------------------------------------------
 
     def _party(self, seat: int) -> Party:
-        """Return who plays in a seat, with its own control if it has one."""
+        """Return who plays in a seat, with its time control if it has its own."""
         party, setting = self.players[seat - 1].party, self.match.setting_of(seat)
         return party if setting is self.match.setting else structs.replace(party, control=str(setting.control))
 
     def black(self) -> int:
-        """Return the seat that holds the black stones now."""
+        """Return the seat that plays black now."""
         return self.status.seat if self.status.to_play == "black" else 3 - self.status.seat
 
     def early(self) -> bool:
-        """Return True while a bot's fault out of its turn voids the match: "before ply 2", after the opening.
+        """Return True while a bot's fault out of its turn voids the match: before ply 2, after the opening.
 
-        What happened in the opponent's turn before ply 2 is noticed at the turn after it.
+        What happened in the opponent's turn before ply 2 is noticed only in the turn after it.
         """
         return self.status.ply <= len(self.match.opening) + EARLY
 
     def engine_outcome(self, fault: str) -> Outcome | None:
-        """Return the outcome if the mover's fault, in these words, is its engine's; otherwise None."""
+        """Return the outcome if this fault of the side to move is the fault of its engine; otherwise None."""
         said = self._said_of_engine(fault)
         return Outcome(Termination.ENGINE_FAILED, culprit="engine", detail=said) if said else None
 
     def _said_of_engine(self, text: str) -> str:
-        """Return what a built-in bot that is to move says about a failure of its own engine, or "".
+        """Return what a built-in bot that is to move reports about a failure of its own engine, or "".
 
-        Its engine is the same program as ours. Any other bot could say so to void a match that it is losing.
+        Its engine is the same program as ours. Other bots are not believed: they could void a match that they are
+        losing.
         """
         player = self.players[self.seat - 1]
         found = _ENGINE_FAULT.search(text) if player.asks_engine else None
-        return f"{found[0].rstrip('`')} (said by {player.name}, which asks an engine of its own)" if found else ""
+        return f"{found[0].rstrip('`')} (reported by {player.name}, which runs its own engine)" if found else ""
 
     # -- ends that are not by the rules of the game ----------------------------------------------------------------
 
     async def _score_at_ply_limit(self) -> Outcome:
-        """End the match as the engine scores the position, or void it if the engine has no score.
+        """End the match with the engine's score of the position, or void it if the engine has none.
 
-        If it were always void, a bot that is losing could void the match by playing on.
+        If every such match were void, a losing bot could escape its loss by playing on.
         """
         detail = f"not over after {self.status.ply} plies"
         try:
@@ -361,9 +366,9 @@ class _MatchState:
             _, score = await self.engine.final()
         result = score_result(score)
         if not result:
-            return Outcome(Termination.PLY_LIMIT, detail=f"{detail}: the engine has no score for it")
+            return Outcome(Termination.PLY_LIMIT, detail=f"{detail}; the engine has no score for the position")
         winner = 0 if result == "0" else self.black() if result[0] == "B" else 3 - self.black()
-        return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}: scored as it stands")
+        return Outcome(Termination.PLY_LIMIT, result, winner, detail=f"{detail}; the position was scored")
 
     async def _ask_judge(self, ply: int) -> tuple[int, str] | None:
         """Return the judge's verdict after this ply, if any. A judge that fails is not asked again."""
@@ -375,7 +380,7 @@ class _MatchState:
             return await judge.see(ply, status.seat, status.to_play, [(one.colour, one.move) for one in self.plies])
         except (BotFault, CannotStart) as fault:
             self.judge, judge.player.fit = None, False
-            self._warn(f"the adjudicator failed after ply {ply}, and judged no more: {fault}")
+            self._warn(f"the adjudicator failed after ply {ply} and is not asked again: {fault}")
             return None
 
     def _adjudicated(self, winner: int, why: str) -> Outcome:
@@ -385,7 +390,12 @@ class _MatchState:
     # -- engines that fail: another one takes over -----------------------------------------------------------------
 
     async def _set_up_engine(self) -> Status:
-        """Begin a new game on the engine, or on another one if it fails. Raises EngineFailed, GameRefused."""
+        """Begin a new game on the engine, or on another one if it fails.
+
+        Raises:
+            EngineFailed: The other engine fails, too.
+            GameRefused: The engine refuses the game.
+        """
         line = self.match.setting.new_game
         try:
             return await self.engine.new_game(line)
@@ -397,17 +407,21 @@ class _MatchState:
             return await self.engine.new_game(line)
 
     async def _play_on_engine(self, colour: str, move: str) -> tuple[str, Status]:
-        """Do as Engine.play, on another engine if this one fails."""
+        """Play a move as Engine.play does, on another engine if this one fails."""
         try:
             return await self.engine.play(colour, move)
         except EngineFailed as failure:
             return await self._play_on_another_engine(move, failure)
 
     async def _play_on_another_engine(self, answer: str, failure: EngineFailed) -> tuple[str, Status]:
-        """Do as Engine.play after the engine failed at this move: another one takes over from the same position.
+        """Play a move that made the engine fail on another engine, from the same position.
 
-        So a bot gains nothing by making engines fail or ending their processes, not even at every ply. If the other
-        engine fails at the same move, the mover loses if the move is illegal; otherwise EngineFailed is raised.
+        So a bot gains nothing by making engines fail or by killing them, even at every ply. If the other engine also
+        fails, the mover loses if the move is not listed as legal.
+
+        Raises:
+            BotFault: The move is illegal.
+            EngineFailed: The move is legal, but both engines failed.
         """
         await self._renew_engine(failure)
         try:
@@ -422,7 +436,11 @@ class _MatchState:
         raise illegal_move_at_failure(answer, failure)
 
     async def _renew_engine(self, failure: EngineFailed) -> None:
-        """Have another engine play the plies so far. Raises EngineFailed."""
+        """Let another engine play the plies so far.
+
+        Raises:
+            EngineFailed: There is no other engine, or it fails or disagrees.
+        """
         if self.renew is None:
             raise failure
         try:
@@ -437,9 +455,15 @@ class _MatchState:
         self._warn(f"the engine was replaced at ply {status.ply + 1}: {failure}")
 
     def _check_replayed(self, event: MovePlayed, before: MovePlayed, charged: bool) -> MovePlayed:
-        """Check that a replayed ply matches the record, and charge its recorded time. Raises EngineFailed."""
+        """Check that a replayed ply matches the record, and charge its recorded time.
+
+        Raises:
+            EngineFailed: The ply differs from the record.
+        """
         if (event.ply, event.seat, event.colour, event.move) != (before.ply, before.seat, before.colour, before.move):
-            raise EngineFailed(f"ply {before.ply} was {before.move} by seat {before.seat}, and is {event.move} now")
+            raise EngineFailed(
+                f"ply {before.ply} was {before.move} by seat {before.seat}, but the engine now plays {event.move}"
+            )
         if charged:
             self.clocks[event.seat - 1].spend(before.ms)
         return before
@@ -447,20 +471,26 @@ class _MatchState:
     # -- time: late answers, and time that others took ---------------------------------------------------------------
 
     def _judge_overrun(self, overrun: int) -> None:
-        """Forgive an overrun up to the margin with a warning. Raises BotFault for a later answer, whatever it says."""
+        """Forgive an overrun within the margin, with a warning.
+
+        Raises:
+            BotFault: The overrun exceeds the margin.
+        """
         why = self.players[self.seat - 1].peer.late_because(overrun)
         because = f"; {why}" if why else ""
         if overrun > self.match.margin:
             raise late_move(overrun, because)
-        self.warnings.append(f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, forgiven{because}")
+        self.warnings.append(
+            f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms late, within the margin{because}"
+        )
 
     def _tell_credit(self, overrun: int) -> None:
-        """Warn that an answer would have been late if all its time had been charged."""
-        text = f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms after its time was up, not its own"
+        """Warn that an answer was in time only because part of its time was not charged."""
+        text = f"seat{self.seat}: ply {self.status.ply + 1} came {overrun} ms after its time, which is not its fault"
         self.warnings.append(f"{text}: {self.players[self.seat - 1].peer.credit_because()}")
 
     def _watch_idle(self, ply: int, seat: int, ms: int) -> int:
-        """Return how many of the ms of this turn the other side took by using the processor."""
+        """Return how many ms of this turn the other side took by using the processor."""
         own, others = self.players[seat - 1].peer.idle, self.players[2 - seat].peer.idle
         if own is not None:
             own.rest()
@@ -468,11 +498,13 @@ class _MatchState:
             return 0
         credit = min(ms, -(-stolen // 1_000_000))
         used = f"seat{3 - seat}: used {stolen / 1e6:.1f} ms of processor time in its opponent's turns up to ply {ply}"
-        self.warnings.append(f"{used}: {credit} ms were credited, and it is stopped in them from here on")
+        self.warnings.append(
+            f"{used}: its opponent was credited {credit} ms, and from now on it is stopped in these turns"
+        )
         return credit
 
     def _credit_stolen(self, seat: int, stolen: float, ms: int) -> int:
-        """Return how many of the ms of this turn interrupts took: they are the machine's or the opponent's."""
+        """Return how many ms of this turn interrupts took, caused by the machine or the opponent."""
         credit = min(ms, int(stolen * 1000))
         self.stolen[seat - 1].append(credit)
         return credit
@@ -486,20 +518,18 @@ class _MatchState:
         for seat, player in enumerate(self.players, 1):
             if turns := self.stolen[seat - 1]:
                 taken = f"interrupts on its core took {sum(turns)} ms of {counted(len(turns), 'turn')}"
-                self.warnings.append(
-                    f"seat{seat}: {taken}, not charged to it: they are its opponent's or the machine's"
-                )
+                self.warnings.append(f"seat{seat}: {taken}, caused by its opponent or the machine and not charged")
             writes, cost = player.peer.slow_input
             if writes:
                 self.warnings.append(
-                    f"seat{seat}: {writes} writes to it took {cost * 1000:.0f} ms, charged to it: "
-                    "it does not read its input, or watches it in very many places"
+                    f"seat{seat}: {writes} writes to its input took {cost * 1000:.0f} ms, charged to it: "
+                    "it does not read its input in time, or polls it from very many places"
                 )
             self.warnings += [f"seat{seat}: {text}" for text in player.new_warnings()]
         return self.warnings[:_MAX_WARNINGS]
 
     def _stderr(self) -> tuple[str, ...]:
-        """Return by seat the end of what each bot wrote to stderr in this match; () if neither did."""
+        """Return the end of each bot's stderr in this match, by seat; () if neither wrote any."""
         tails = tuple(player.peer.stderr_tail()[-_MAX_STDERR:] for player in self.players)
         for player in self.players:
             player.peer.end_game()
@@ -507,7 +537,7 @@ class _MatchState:
 
 
 async def _dead_list(player: Player, other: Player, colour: str, last_move: str) -> Reply:
-    """Ask a side for its dead stones. A plain bot that does not answer agrees with the other side."""
+    """Ask a side for its dead stones. A plain GTP bot that cannot name them agrees with the other side."""
     if player.agrees_by_genmove:
         return await player.agree(colour)
     listed = await player.dead_stones()
@@ -516,13 +546,17 @@ async def _dead_list(player: Player, other: Player, colour: str, last_move: str)
     if listed is None:
         try:
             listed = await other.dead_stones()
-        except BotFault:  # it is not its turn; what is wrong with it shows when it is
+        except BotFault:  # not its turn: the fault will show when it is
             listed = None
     return Reply(True, listed or "dead:")
 
 
 def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
-    """Return the move of an answer, one word that may be sent to the engine, and the analysis. Raises BotFault."""
+    """Return the move in an answer, one word that is safe to send to the engine, and the analysis.
+
+    Raises:
+        BotFault: The bot resigns, refuses to move, or its answer is not one word.
+    """
     if not reply.ok:
         text, _, analysis = reply.text.partition("\n") if analyses else (reply.text, "", "")
         raise refused_genmove(text, analysis=analysis[:_MAX_ANALYSIS])
@@ -531,7 +565,7 @@ def read_move(reply: Reply, analyses: bool) -> tuple[str, str]:
         return move, ""
     if analyses:
         move, _, analysis = move.partition("\n")
-        move = move.strip(" \t")  # around one line they are the frame's, which the framing drops
+        move = move.strip(" \t")  # the framing strips these only from single-line answers
     if move.lower() == "resign":
         raise resigned(analysis[:_MAX_ANALYSIS])
     if len(move) > _MAX_MOVE or "#" in move or not move.isprintable() or len(move.split()) != 1:

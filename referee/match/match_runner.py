@@ -1,4 +1,4 @@
-"""Plays match after match with an engine and bots that it keeps alive. It schedules nothing."""
+"""A runner that plays match after match, and keeps the engine and the bots alive in between. It schedules nothing."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,19 +20,19 @@ from ggp.referee.match.record_file import RecordWriter
 from ggp.referee.match.resume import SideFile, describe_match
 from ggp.referee.match.series import GameResult, SeriesConfig, draw_opening, play_opening, seats
 
-ENGINE_TRIES = 2  # of a match that the engine fails in; an engine that hangs costs minutes each time
-MOST_BOTS = 2  # kept alive at a time: those of a series
+ENGINE_TRIES = 2  # attempts at a match in which the engine fails; an engine that hangs costs minutes each time
+MOST_BOTS = 2  # bots kept alive at a time: the two of a series
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds between attempts to start a process on a host that cannot now
 _RETRY = 60.0  # seconds before a bot that did not start is tried again
 
 
 Started = TypeVar("Started")
-OPENINGS = "openings"  # what is suspended where a book cannot be played
+OPENINGS = "openings"  # the `who` of Suspended if a book cannot be played
 NOTHING_BEGUN: Mapping[str, Record] = {}
 
 
 class Suspended(Exception):
-    """A bot (or the engine) is out of this series; `who`, and str() is the reason."""
+    """An exception when a bot, or the engine, is out of the series. `who` names it; str() is the reason."""
 
     def __init__(self, who: str, reason: str) -> None:
         super().__init__(reason)
@@ -40,16 +40,16 @@ class Suspended(Exception):
 
 
 class MatchRunner:
-    """A player of matches of any SeriesConfig, by number. It restarts a process that fails before the next match.
+    """A player of matches of any series, by number. A process that failed is restarted before the next match.
 
     Args:
-        keep: Called with the record and the result of every match as soon as it ends, void ones too.
-        live: The side file that each line of a record is written to at once.
-        most: With more bots than these, the least recently used one is ended.
+        keep: Called with the record and the result of every match, even void, as soon as it ends.
+        live: The side file that receives each line of a record at once.
+        most: Bots kept alive at a time; beyond this the least recently used one is ended.
         seen: Called with each event.
         host: Makes the player for a human, given the engine of the match.
-        spare: Cores for bots that ponder; without them they run where all do.
-        waits: Called with the reason why a start waits for the host, and with "" when it no longer does.
+        spare: Cores for bots that ponder. Without them these bots share the core of the match.
+        waits: Called with the reason while the host cannot start processes, and with "" when it can again.
         notify: Called with lines for the screen about a bot that gives no valid answer for a while.
     """
 
@@ -71,12 +71,12 @@ class MatchRunner:
         self._seen = seen
         self._host = host
         self._spare = list(spare)
-        self._core: dict[BotSpec, int] = {}  # of a bot that ponders
+        self._core: dict[BotSpec, int] = {}  # cores of bots that do not run on that of the match
         self._engines: dict[BotSpec, Engine] = {}
         self._players: dict[BotSpec, Player] = {}  # least recently used first
         self._opening: tuple[object, tuple[str, ...]] = (None, ())
-        self._resting: dict[BotSpec, float] = {}  # until when
-        self._failed_starts: dict[BotSpec, tuple[str, float]] = {}  # why, and when to try again
+        self._resting: dict[BotSpec, float] = {}  # the end of the pause after a match
+        self._failed_starts: dict[BotSpec, tuple[str, float]] = {}  # the reason, and when to try again
 
     async def play(
         self,
@@ -86,11 +86,17 @@ class MatchRunner:
         begun: Mapping[str, Record] = NOTHING_BEGUN,
         opening: Opening | None = None,
     ) -> None:
-        """Play one match of the schedule, and again while it is void. Raises Suspended when it cannot be played.
+        """Play one match of the schedule, and repeat it while it is void. A takeback starts the next attempt.
 
-        After plies were taken back it goes on as the next attempt. `tried`: void attempts that were kept in a run
-        before; no two records have one key. `begun`: by key, attempts that were interrupted, which go on from there, or
-        were finished, which are kept. `opening`: that of a book.
+        Args:
+            setup: The series.
+            number: The number of the match, from 0.
+            tried: Void attempts in earlier runs. Later attempts get new keys.
+            begun: Earlier attempts by key: unfinished ones are continued, finished ones are kept.
+            opening: The opening from a book.
+
+        Raises:
+            Suspended: The match cannot be played, or was void too often.
         """
         attempt, left, continued, failed = tried, 1 + REPLAYS, None, 0
         while left:
@@ -102,14 +108,14 @@ class MatchRunner:
                 failed += 1
                 if failed == ENGINE_TRIES:
                     raise Suspended(
-                        "engine", f"it failed in {failed} matches in a row, so no more are tried: {result.detail}"
+                        "engine", f"it failed in {failed} matches in a row, so the series ends: {result.detail}"
                     )
             attempt, left = attempt + 1, left - (continued is None)
         tries = f"{1 + REPLAYS} times in a row"
         raise Suspended(result.culprit, f"{result.termination} {tries}, last: {result.detail}")
 
     async def close(self, kill: bool = False) -> None:
-        """End every process; `kill`: without asking."""
+        """End every process. `kill` ends them at once, without `quit`."""
         for bot in list(self._players):
             await self._dismiss(bot, kill)
         for engine in list(self._engines):
@@ -118,9 +124,17 @@ class MatchRunner:
     async def _attempt(
         self, setup: SeriesConfig, number: int, attempt: int, before: Record | None, chosen: Opening | None
     ) -> tuple[GameResult, Record | None]:
-        """Play one attempt. `before`: plies of this attempt or, if it has no end, of the one that this continues.
+        """Play one attempt.
 
-        Returns the result, and the plies to go on from, after some were taken back.
+        Args:
+            setup: The series.
+            number: The number of the match.
+            attempt: The number of the attempt.
+            before: The plies played so far: of this attempt or, after a takeback, of the one that it continues.
+            chosen: The opening from a book.
+
+        Returns:
+            The result, and the plies to continue from if some were taken back.
         """
         patience = setup.budgets.command
         order = [knowing(setup.bots[index], setup.engine, patience=patience) for index in seats(number)]
@@ -166,13 +180,17 @@ class MatchRunner:
         result = setup.result(number, record)
         self._keep(b"".join(writer.lines), result)
         await self._clear(setup, [*order, *filter(None, [judging])], outcome)
-        goes_on = Record(record.start, record.plies[: -outcome.taken_back], None) if outcome.taken_back else None
-        return result, goes_on
+        kept = Record(record.start, record.plies[: -outcome.taken_back], None) if outcome.taken_back else None
+        return result, kept
 
     # -- engines and bots -----------------------------------------------------------------------------------
 
     async def _engine(self, setup: SeriesConfig) -> Engine:
-        """Return the engine, started if there is none or it has ended. Raises EngineFailed."""
+        """Return the engine, after starting it if necessary.
+
+        Raises:
+            EngineFailed: It does not start.
+        """
         engine = self._engines.get(setup.engine)
         if engine is not None and engine.peer.exited():
             await self._end_engine(setup)
@@ -183,7 +201,11 @@ class MatchRunner:
         return engine
 
     async def _new_engine(self, setup: SeriesConfig) -> Engine:
-        """Replace an engine that failed by another. Raises EngineFailed."""
+        """Replace an engine that failed.
+
+        Raises:
+            EngineFailed: The new one does not start.
+        """
         await self._end_engine(setup)
         return await self._engine(setup)
 
@@ -192,9 +214,9 @@ class MatchRunner:
             await engine.peer.stop(kill=True)
 
     async def _part(self, order: list[BotSpec], setup: SeriesConfig) -> None:
-        """Give each of these bots that ponders a core of its own, and put two strict bots on different cores.
+        """Give each bot that ponders a core for itself, and put two strict bots on different cores.
 
-        One that has to move is started again.
+        A bot that must move to another core is restarted.
         """
         if self._spare and not any(bot.ponder for bot in order):
             await self._part_strict(order, setup)
@@ -217,7 +239,11 @@ class MatchRunner:
                 self._core[second] = self._spare[0]
 
     async def _sit(self, bot: BotSpec, setup: SeriesConfig) -> Player:
-        """Return the bot, started if it does not run, as the most recently used. Raises CannotStart."""
+        """Return the player of a bot, after starting it if necessary, and mark it as the most recently used.
+
+        Raises:
+            CannotStart: The bot does not start.
+        """
         player = self._players.pop(bot, None)
         if player is not None and player.peer.exited():
             await player.peer.stop(kill=True)
@@ -226,10 +252,10 @@ class MatchRunner:
         return player
 
     async def _start(self, bot: BotSpec, setup: SeriesConfig) -> Player:
-        """Start a bot. One that failed to start is not tried again for a minute: a bot that hangs takes long."""
+        """Start a bot. After a failure wait a minute before the next try, because a bot that hangs takes long."""
         if is_human(bot):
             if self._host is None:
-                raise CannotStart(bot.name, "a human cannot sit here")
+                raise CannotStart(bot.name, "a human cannot play here: name a bot")
             return self._host(bot, lambda: self._engines[setup.engine])
         reason, until = self._failed_starts.get(bot, ("", 0.0))
         if time.monotonic() < until:
@@ -243,7 +269,7 @@ class MatchRunner:
         return player
 
     async def _patiently(self, start: Callable[[], Awaitable[Started]]) -> Started:
-        """Start a process; while the host cannot, try again after pauses that grow. No clock runs meanwhile."""
+        """Start a process. While the host cannot, retry after growing pauses; no clock runs meanwhile."""
         pause = FIRST_PAUSE
         try:
             while True:
@@ -270,7 +296,7 @@ class MatchRunner:
                 await self._dismiss(bot, kill=False)
 
     async def _clear(self, setup: SeriesConfig, bots: list[BotSpec], outcome: Outcome) -> None:
-        """End the processes that cannot play a next match, or must not."""
+        """End the processes that cannot, or must not, play the next match."""
         if outcome.culprit == "engine":
             await self._end_engine(setup)
         for bot in bots:

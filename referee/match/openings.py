@@ -1,7 +1,7 @@
-"""A book of openings: a file that pairs of games begin with, one after the other or in random order.
+"""An opening book: a file whose openings begin the pairs of a series, in order or shuffled.
 
-A line is an opening: its moves with blanks between them; what follows a # is a comment. Lines are found by their place
-in the file, so a book of millions of lines costs what is played of it.
+Each line is one opening: its moves separated by blanks; a comment begins with #. Openings are located by offset, so a
+book of millions of lines costs little.
 """
 
 import hashlib
@@ -30,16 +30,17 @@ _OPENING = re.compile(rb"^[ \t]*[^\s#]", re.MULTILINE)
 
 
 class BookError(Problem, ValueError):
-    """An unusable book; str() is one line with file, line and ply."""
+    """An unusable opening book; str() is one line with file, line and ply."""
 
     code = "bad-openings"
 
 
 @dataclass(frozen=True)
 class BookChoice:
-    """The openings of a file that are played: `start` is the first, from 1; with `plies` 0 all of an opening is played.
+    """An opening book and which of its openings are played.
 
-    `digest`: SHA-256 of the file, hex.
+    `start` is the first opening, from 1. `plies` limits the length of each opening; 0 means no limit. `digest` is the
+    SHA-256 of the file in hex.
     """
 
     path: str
@@ -51,7 +52,7 @@ class BookChoice:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The moves of an opening, where they stand, as `book.txt, line 7`, and the hash of the book, 16 hex digits."""
+    """The moves of an opening, its place (`book.txt, line 7`), and the first 16 hex digits of the book's digest."""
 
     moves: tuple[str, ...]
     place: str
@@ -59,19 +60,23 @@ class Opening:
 
 
 class OpeningBook:
-    """The openings of `data`, which is what the file holds or was made of it; `unit`: what a line of it is there."""
+    """The openings in `data`, one per line. `unit` names what a line was in the original file, for messages."""
 
     def __init__(self, choice: BookChoice, data: bytes | mmap.mmap, unit: str = "line") -> None:
-        """Create it. Raises BookError."""
+        """Create the book.
+
+        Raises:
+            BookError: It holds no opening, or fewer than `choice.start`.
+        """
         self.choice, self._data, self._unit = choice, data, unit
         if choice.start > len(self):
-            raise BookError(f"{choice.path} holds {len(self)} openings: start={choice.start} is none of them")
+            raise BookError(f"{choice.path} holds only {len(self)} openings: start={choice.start} is too large")
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def opening(self, pair: int, seed: int) -> Opening:
-        """Return the opening of a pair, from 0. After the last the book begins again, a random one reordered."""
+        """Return the opening of a pair, counted from 0. After the last the book starts over, reshuffled if random."""
         size, choice = len(self), self.choice
         turn, place = divmod(pair + choice.start - 1, size)
         if choice.order == "random":
@@ -84,17 +89,23 @@ class OpeningBook:
 
     @cached_property
     def _starts(self) -> "array[int]":
-        """Find where each opening begins. Raises BookError if there is none."""
+        """Return the offset of each opening.
+
+        Raises:
+            BookError: The book has no opening.
+        """
         found = array("Q", (opening.start() for opening in _OPENING.finditer(self._data)))
-        if found and self._data[: len(BOM)] == BOM:  # some editors write it; it is not the first line's text
+        if (
+            found and self._data[: len(BOM)] == BOM
+        ):  # a byte-order mark, which some editors write, is not part of the first line
             found[:1] = array("Q", [len(BOM)] if _OPENING.match(self._data[len(BOM) : len(BOM) + _LONGEST]) else [])
         if not found:
-            raise BookError(f"{self.choice.path} holds no opening: write the moves of one in each line")
+            raise BookError(f"{self.choice.path} holds no opening: write the moves of one opening on each line")
         return found
 
     @cached_property
     def _lines(self) -> list[int]:
-        """Count the lines that end before each block."""
+        """Return the number of lines that end before each block."""
         blocks = range(0, len(self._data), _BLOCK)
         return [0, *accumulate(self._data[at : at + _BLOCK].count(b"\n") for at in blocks)]
 
@@ -105,15 +116,19 @@ class OpeningBook:
 
 def _moves(data: bytes, where: str, plies: int) -> tuple[str, ...]:
     if len(data) > _LONGEST:
-        raise BookError(f"{where}: longer than {_LONGEST} bytes")
+        raise BookError(f"{where}: an opening longer than {_LONGEST} bytes: shorten it")
     try:
         return tuple(data.partition(b"#")[0].decode().split())[: plies or _MOST]
     except UnicodeDecodeError:
-        raise BookError(f"{where}: not UTF-8 text") from None
+        raise BookError(f"{where}: invalid UTF-8: save the file as UTF-8 text") from None
 
 
 def read_choice(word: str) -> BookChoice:
-    """Read `FILE[,order=random|sequential][,start=N][,plies=N]`, and hash the file. Raises BookError."""
+    """Parse `FILE[,order=random|sequential][,start=N][,plies=N]`, and hash the file.
+
+    Raises:
+        BookError: The text is invalid, or the file is unreadable.
+    """
     path, *words = word.split(",")
     said = dict[str, str]()
     for text in words:
@@ -132,24 +147,27 @@ def _number(text: str) -> int:
 
 
 def file_data(path: str) -> mmap.mmap:
-    """Map a file into memory. Raises BookError."""
+    """Map a file into memory.
+
+    Raises:
+        BookError: The file is unreadable, empty or too large.
+    """
     try:
         with open_input(path) as file:
             if os.fstat(file.fileno()).st_size > _LARGEST_BOOK:
                 raise BookError(f"{path} is larger than {in_words(_LARGEST_BOOK)}: split it")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except ValueError:
-        raise BookError(f"{path} is empty: write the moves of an opening in each line") from None
+        raise BookError(f"{path} is empty: write the moves of one opening on each line") from None
     except OSError as error:
         raise BookError(f"cannot read the openings {path[:200]}: {error.strerror}") from None
 
 
 def shuffled(place: int, size: int, seed: str) -> int:
-    """Return where this place is in a random order of so many, without making the list.
+    """Return the position of `place` in a random permutation of range(size), without building the list.
 
-    The order depends on the seed alone.
-
-    A Feistel network of four rounds on the next even number of bits, repeated until the place is one of them.
+    The permutation depends only on the seed. It is a Feistel network of four rounds on the next even number of bits,
+    repeated until the result is in range.
     """
     half = max(1, (size - 1).bit_length() + 1 >> 1)
     keys = [random.Random(f"{seed} {turn}").getrandbits(64) for turn in range(4)]

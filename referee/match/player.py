@@ -1,6 +1,6 @@
-"""A bot in a match, whatever its dialect. The match judges its moves and keeps its clock.
+"""The referee's side of a bot in a match, in either dialect. The match judges its moves and keeps its clock.
 
-Moves of the others are held back and travel in one write with the next question.
+Moves of the opponent are queued and sent in one write with the next question.
 """
 
 import re
@@ -26,8 +26,8 @@ from ggp.referee.match.stolen_time import LEAST, LONG_FIRST_WAIT, MOST_LONGER
 
 DIALOGUE_LINES = 20
 SEED = "set_random_seed"
-_new_reply = tuple.__new__  # half of the time of Reply(…)
-_MOMENT = 0.01  # seconds that a fault waits, in case the bot is just ending
+_new_reply = tuple.__new__  # twice as fast as Reply(…)
+_MOMENT = 0.01  # seconds to wait after a fault, in case the bot is about to exit
 _TERMINATIONS: dict[type[Exception], Termination] = {
     PeerTimeout: Termination.STALLED,
     PeerGone: Termination.DISCONNECTED,
@@ -39,12 +39,15 @@ class Player(ABC):
     """One bot through all its games. Its faults are raised as BotFault.
 
     Args:
+        peer: The process or connection of the bot.
+        party: Its name, program and version for the record.
         commands: The commands that it lists.
-        limits: Commands that tell it its own limits for a move, sent before each match.
+        budgets: Its time-outs.
+        limits: Commands that limit its search for a move, sent before each match.
     """
 
-    _clock_command = ""  # by which it learns the time before a genmove
-    _analyze_command = ""  # by which it says more than its move
+    _clock_command = ""  # tells it the time before a genmove
+    _analyze_command = ""  # asks for a move with an analysis
 
     def __init__(
         self, peer: Peer, party: Party, commands: frozenset[str], budgets: Timeouts, limits: tuple[str, ...] = ()
@@ -52,19 +55,19 @@ class Player(ABC):
         self.peer = peer
         self.party = party
         self.name = party.name
-        self.late = 0.0  # seconds that the referee itself kept an answer of this game waiting, at most
+        self.late = 0.0  # the longest time in seconds that the referee kept an answer of this game waiting
         self.credited = 0  # ms of its last answer's time that were not charged
-        self.stolen = 0.0  # seconds of it that interrupts took, if they are to be credited (see stolen_time)
-        self.patience = 0.0125  # seconds that a bot may think before we look whether we are late ourselves
-        self.fit = True  # whether it can go on to a next game; if not, the process is restarted
+        self.stolen = 0.0  # seconds of that time that interrupts took, if they are credited (see stolen_time)
+        self.patience = 0.0125  # seconds that a bot may think before we check whether we are late ourselves
+        self.fit = True  # the process can play another game; if False, it is restarted
         self._commands = commands
         self._budgets = budgets
         self._channel = peer.channel
         self._unsent: list[str] = []
-        self._owed = 0  # answers that came too late to matter and are dropped when they come
+        self._owed = 0  # answers that are still due after a time-out, and will be dropped
         self._warned = 0
-        self._skipped = 0  # of the lines skipped, those in warnings already
-        self._declined = ""  # what it may refuse in a new game, and did
+        self._skipped = 0  # skipped lines that earlier warnings have counted
+        self._declined = ""  # its refusals of setup commands that it may refuse
         self.asks_engine = False  # see BotSpec.asks_engine
         self.analyses = self._analyze_command in commands  # answers have a second line, for analysis
         self._genmove = self._analyze_command if self.analyses else "genmove"
@@ -74,16 +77,17 @@ class Player(ABC):
 
     @property
     def commands(self) -> frozenset[str]:
-        """Return the commands that it lists."""
+        """Return the commands that the bot lists."""
         return self._commands
 
     # -- the life of a match, in order ----------------------------------------------------------------------
 
     async def new_game(self, setting: Setting, seed: int | None = None) -> None:
-        """Have it set up a game.
+        """Set up a game on the bot.
 
         Args:
-            seed: For its random choices, if it lists `set_random_seed` as GNU Go does. It may refuse that.
+            setting: The game, its options and the time control.
+            seed: A seed for a bot that lists `set_random_seed`, as GNU Go does. The bot may refuse it.
 
         Raises:
             CannotStart: It refuses the game.
@@ -100,27 +104,40 @@ class Player(ABC):
             raise self._fault(error, void=True) from None
 
     async def try_limits(self) -> None:
-        """Check that it takes the limits for its moves. Raises CannotStart, BotFault."""
+        """Check that the bot accepts the limits for its moves.
+
+        Raises:
+            CannotStart: It refuses one.
+            BotFault: It crashes or does not answer.
+        """
         try:
             await self._set_up(dict.fromkeys(self._limits, True))
         except PEER_FAULTS as error:
             raise self._fault(error, void=True) from None
 
     def tell(self, colour: str, move: str) -> None:
-        """Tell it a move of the other side, which is sent with the next question."""
+        """Queue a move of the other side, to be sent with the next question."""
         self._unsent.append(f"play {colour} {move}")
 
     def check_alive(self) -> None:
-        """Raise BotFault for a bot that has ended: before ply 2 this voids the match instead of losing it."""
+        """Check that the bot is running. Before ply 2, a bot that has exited voids the match instead of losing it.
+
+        Raises:
+            BotFault: The bot has exited.
+        """
         if ended := self.peer.exited():
             raise gone_before_its_turn(ended)
 
     async def agree(self, colour: str) -> Reply:
-        """Ask for its `dead:` move by genmove, off the clock."""
+        """Ask for a `dead:` move with genmove. No clock runs."""
         return (await self._question(f"{self._genmove} {colour}", self._budgets.agreement))[0]
 
     def genmove(self, colour: str, mine: Clock, other: Clock) -> Awaitable[tuple[Reply, int]]:
-        """Ask for its move. Return the answer, and the ms from complete write to complete read, less credit."""
+        """Ask for a move.
+
+        Returns:
+            The answer, and the ms from the end of our write to the end of the answer, less credited time.
+        """
         if self._wants_clock and (line := self._clock_line(colour, mine, other)):
             self._unsent.append(line)
         return self._question(f"{self._genmove} {colour}", mine.left / 1000 + self._budgets.stall)
@@ -128,12 +145,12 @@ class Player(ABC):
     @property
     @abstractmethod
     def agrees_by_genmove(self) -> bool:
-        """Return True if it plays the agreement phase by genmove, False if final_status_list must ask it."""
+        """Return True if genmove asks for dead stones, False if final_status_list does."""
 
     async def dead_stones(self) -> str | None:
-        """Return the `dead:` move that `final_status_list dead` means, or None if it does not say.
+        """Return a `dead:` move from `final_status_list dead`, or None if the bot does not answer.
 
-        "Failing to answer counts as agreeing with the other side", and so does answering nothing in time.
+        "Failing to answer counts as agreeing with the other side", and so does a time-out.
         """
         try:
             reply, _ = await self._question("final_status_list dead", self._budgets.agreement)
@@ -149,42 +166,49 @@ class Player(ABC):
         """Take a seat in the next match. Only a human needs to know.
 
         Args:
-            opening: How many plies no bot chooses.
-            known: How many of the plies that it will be told it knows from the match that this one continues.
+            seat: The seat, 1 or 2.
+            other: The opponent.
+            opening: The number of plies that no bot chooses.
+            known: The number of plies that the player has seen in the match that this one continues.
         """
         return
 
     async def take_back(self, plies: int) -> int:
-        """Have it take back plies with `undo`; return how many it did. Raises BotFault."""
+        """Undo plies with `undo`, and return how many the bot undid.
+
+        Raises:
+            BotFault: The bot crashes or does not answer.
+        """
         for number in range(plies if "undo" in self._commands else 0):
             if not (await self._question("undo", self._budgets.command))[0].ok:
                 return number
         return plies if "undo" in self._commands else 0
 
     async def agree_to_undo(self, plies: Sequence[tuple[str, str]]) -> str:
-        """Ask it to take back these plies (colour and move). Return why it does not agree, "" after it undid them.
+        """Ask the bot to take back these plies (colour and move).
 
-        If it does not agree, it is in the same position as before.
+        Returns:
+            "" if it undid them, else the reason; its position is then unchanged.
         """
         known = self.knows(plies)
         if "undo" not in self._commands:
-            return f"{self.name} lists no undo"
+            return f"{self.name} does not support undo"
         try:
             undone = await self.take_back(len(known))
-        except BotFault as fault:  # what is wrong with it shows when it is its turn
+        except BotFault as fault:  # not its turn: the fault will show when it is
             return f"{self.name}: {fault.termination}: {fault}"
         if undone == len(known):
             return ""
         for colour, move in known[len(known) - undone :]:
             self.tell(colour, move)
-        return f"{self.name} does not undo"
+        return f"{self.name} refused to undo"
 
     def knows(self, plies: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return those of the plies that it hears of: GTP has no lists of dead stones."""
+        """Return the plies that the bot is told about. GTP has no command for a list of dead stones."""
         return [ply for ply in plies if self.agrees_by_genmove or not ply[1].startswith("dead:")]
 
     async def end_game(self, result: str) -> bool:
-        """Send the result to a bot that lists `ggp-result`. Return True if it can play a next game."""
+        """Send the result to a bot that lists `ggp-result`. Return True if it can play another game."""
         try:
             if result and "ggp-result" in self._commands:
                 await self._question(f"ggp-result {result}", self._budgets.command)
@@ -193,7 +217,7 @@ class Player(ABC):
         return not self._channel.connection.awaited and not self.peer.exited()
 
     def new_warnings(self) -> list[str]:
-        """Return the warnings since the last call, one for all skipped lines (see SeriesConfig.result)."""
+        """Return new warnings, with a single one for all skipped lines (SeriesConfig.result parses it)."""
         warnings = self._channel.warnings[self._warned :]
         self._warned += len(warnings)
         skipped, self._skipped = self._channel.skipped_lines - self._skipped, self._channel.skipped_lines
@@ -204,7 +228,7 @@ class Player(ABC):
         return [declined, *warnings] if declined else warnings
 
     def diagnostics(self) -> Diagnostics:
-        """Return the diagnostics of a fault; `exit` is "" if the bot still runs, or its exit is unknown."""
+        """Return the diagnostics of a fault. `exit` is "" if the bot still runs or its exit is unknown."""
         return Diagnostics(
             dialogue=tuple(self._channel.dialogue_tail(DIALOGUE_LINES)),
             stderr=self.peer.stderr_tail(),
@@ -215,10 +239,18 @@ class Player(ABC):
 
     @abstractmethod
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
-        """Return the commands of a new game; True if it cannot play after refusing one. Raises CannotStart."""
+        """Return the commands that set up a game. True marks commands that the bot must not refuse.
+
+        Raises:
+            CannotStart: The bot cannot play this game.
+        """
 
     async def _set_up(self, lines: dict[str, bool]) -> None:
-        """Send them in one write. Raises CannotStart."""
+        """Send these commands in one write.
+
+        Raises:
+            CannotStart: The bot refuses a command that is needed.
+        """
         if self.peer.idle is not None:
             self.peer.idle.wake()
         replies = await self._channel.ask_all(tuple(lines), self._channel.now() + self._budgets.new)
@@ -229,15 +261,15 @@ class Player(ABC):
             self._declined = "; ".join(part for part in (self._declined, said) if part)
 
     def _objection(self, line: str, reply: Reply) -> str:
-        """Return what is wrong with a successful answer to a command of a new game, or ""."""
+        """Return what is wrong with a successful answer to a setup command, or ""."""
         return ""
 
     @abstractmethod
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
-        """Return the command that tells the time before a genmove, or ""."""
+        """Return the command that tells the bot the time before a genmove, or ""."""
 
     async def _question(self, line: str, seconds: float) -> tuple[Reply, int]:  # noqa: C901 - the hot path, in one place
-        """Send the queued lines and this one in one write. Return the reply to this line, and the ms used."""
+        """Send the queued lines and this one in one write. Return the answer to this line, and the ms used."""
         peer, wait = self.peer, min(self.patience, seconds)
         if peer.idle is not None:
             peer.idle.wake()
@@ -250,8 +282,8 @@ class Player(ABC):
             text, began, ended, unsent = channel.ask_at_once(lines, wait)
             if unsent:
                 await channel.transport.write(unsent)
-                began = channel.now() - peer.reader_cost()  # a write that is slow because of the reader is its time
-        except PEER_FAULTS as error:  # what it said unasked it did not say in its own turn
+                began = channel.now() - peer.reader_cost()  # time that the reader made the write take is charged
+        except PEER_FAULTS as error:  # unsolicited output is a fault outside its turn
             raise self._fault(error, void=isinstance(error, RemoteProtocolError)) from None
         if text is not None:
             self._unsent.clear()
@@ -274,7 +306,7 @@ class Player(ABC):
             for asked in lines:
                 try:
                     reply = channel.next_reply() or await receive(deadline if watch is not None else early)
-                except PeerTimeout:  # it thinks longer than our patience
+                except PeerTimeout:  # it thinks longer than `patience`
                     if watch is not None:
                         raise
                     reply = await self._receive_late(deadline)
@@ -289,7 +321,7 @@ class Player(ABC):
         return reply, self._charged(took)
 
     def _charged(self, took: float) -> int:
-        """Return the ms of an answer's time that are charged."""
+        """Return how many ms of an answer's time are charged."""
         if not (credit := self.peer.credit()):
             self.credited = 0
             return int(took * 1000)
@@ -297,7 +329,7 @@ class Player(ABC):
         return max(0, int((took - credit) * 1000))
 
     async def _receive_late(self, deadline: float) -> Reply:
-        """Wait on for a reply. Check now and then if the bot has ended while a child holds its output open."""
+        """Wait longer for a reply. Check at times whether the bot has exited while a child keeps its output open."""
         channel, peer = self._channel, self.peer
         watch, waited = peer.turn_watch, peer.waited()
         try:
@@ -312,7 +344,7 @@ class Player(ABC):
                     return await channel.receive(until)
                 except PeerTimeout:
                     if ended:
-                        raise PeerGone("it ended, and left its output open to a process it had started") from None
+                        raise PeerGone("the bot exited, but a process that it started keeps its output open") from None
                     if channel.now() >= deadline + longer:
                         if lost := peer.lost():
                             raise PeerGone(lost) from None
@@ -332,7 +364,7 @@ class Player(ABC):
 
 RULES_OF_KATAGO, RULES_OF_KGS = "kata-set-rules", "kgs-rules"
 FIXED, FREE = "fixed_handicap", "set_free_handicap"
-_LONGEST = 200  # characters of a bot's name and version, which stand in every record
+_LONGEST = 200  # characters of a bot's program and version in records
 _LONGEST_SETTINGS = 1000
 _NEEDED = ("play", "genmove")
 
@@ -344,7 +376,7 @@ LIMITS = {
         "playouts": "lz-setoption name playouts value {}",
     },
 }
-"""Commands that tell a bot how much to search for a move, by the one that it lists, as KataGo and Leela Zero do."""
+"""Commands of KataGo and Leela Zero that limit the search for a move, by the command that the bot lists."""
 
 
 async def start_bot(
@@ -354,15 +386,18 @@ async def start_bot(
     core: int | None = None,
     notify: Notify | None = None,
 ) -> Player:
-    """Start a bot, on this core if one is given, or connect to one that listens, and return its player.
+    """Start a bot, or connect to one that listens, and return its player.
 
     Args:
-        budgets: Those of the series; the bot's own override them.
-        notify: Called once for a bot that gives no valid answer for a while.
+        spec: The bot.
+        budgets: The time-outs of the series; the bot's own override them.
+        limits: The limits of its process.
+        core: The core that it runs on; None for that of this process.
+        notify: Called once if the bot gives no valid answer for a while.
 
     Raises:
-        CannotStart: The bot is at fault; with the reason, and what its author should change.
-        HostBusy: The host is, for the moment.
+        CannotStart: The bot is at fault; the error says what its author should change.
+        HostBusy: This machine cannot start a process at the moment.
     """
     budgets = spec.timeouts(budgets)
     try:
@@ -386,18 +421,22 @@ async def start_bot(
 
 
 async def check_limits(spec: BotSpec, budgets: Timeouts) -> None:
-    """Start a bot that gets limits for its moves, see whether it takes them, and end it. Raises CannotStart."""
+    """Start a bot to check that it accepts the limits for its moves, and end it.
+
+    Raises:
+        CannotStart: It does not start, or does not accept them.
+    """
     player = await start_bot(spec, budgets)
     try:
         await player.try_limits()
     except BotFault as fault:
-        raise CannotStart(spec.name, f"does not answer to its limits: {fault}") from None
+        raise CannotStart(spec.name, f"fails when its limits are set: {fault}") from None
     finally:
         await player.peer.stop()
 
 
 def said_settings(spec: BotSpec) -> str:
-    """Return a bot's own settings for the record. Of its environment only names: values may be secret."""
+    """Return a bot's own settings for the record. Its environment appears by name only: values may be secret."""
     names = ",".join(name for name, _ in spec.environment)
     return " ".join(filter(None, [spec.settings, f"environment={names}" if names else ""]))[:_LONGEST_SETTINGS]
 
@@ -409,11 +448,17 @@ async def meet(
     limits: tuple[tuple[str, int], ...] = (),
     notify: Notify | None = None,
 ) -> Player:
-    """Ask a bot that has just started who it is, and return its player. Raises CannotStart.
+    """Ask a bot that has just started for its name and commands, and return its player.
 
     Args:
-        limits: For its moves, by the names in LIMITS.
-        notify: See start_bot.
+        peer: The process or connection of the bot.
+        party: Its name and settings for the record.
+        budgets: Its time-outs.
+        limits: Limits for its moves, by the names in LIMITS.
+        notify: Called once if the bot gives no valid answer for a while.
+
+    Raises:
+        CannotStart: It does not answer, or lacks a command.
     """
     channel = peer.channel
     watch(peer, party.command, notify)
@@ -428,7 +473,11 @@ async def meet(
         raise CannotStart(party.name, f"does not start: {reason_of(error, peer, party.command)}") from None
     missing = [command for command in _NEEDED if command not in commands]
     if missing:
-        raise CannotStart(party.name, f"lists no {' and no '.join(missing)}: not a bot", code="not-a-bot")
+        raise CannotStart(
+            party.name,
+            f"lists no {' and no '.join(missing)}, so it is not a bot: name the program of a bot",
+            code="not-a-bot",
+        )
     program, version = program[:_LONGEST], version[:_LONGEST]
     known = structs.replace(party, program=program, version=version)
     told = _told_limits(party.name, limits, commands)
@@ -445,7 +494,7 @@ def _silence(peer: Peer, command: str) -> Silence:
 
 
 def watch(peer: Peer, command: str, notify: Notify | None) -> None:
-    """Call `notify` if a bot gives no valid answer, unless it is thinking and has printed nothing wrong."""
+    """Call `notify` if the bot gives no valid answer, except while it thinks without having printed anything."""
     if notify is None:
         return
 
@@ -460,43 +509,48 @@ def watch(peer: Peer, command: str, notify: Notify | None) -> None:
 
 
 def reason_of(error: Exception, peer: Peer, command: str) -> str:
-    """Tell its author why a bot is at fault: the problem, how it ended, what it printed, and what to change."""
+    """Return why a bot is at fault, for its author: the problem, how it exited, its output, and the remedy."""
     problem, ended = str(error), ""
     if isinstance(error, PeerTimeout) and error.code != "does-not-read":
-        problem = f"no whole answer after {_waited(error, peer) / 1000:.1f} s"
+        problem = f"no complete answer after {_waited(error, peer) / 1000:.1f} s"
     elif isinstance(error, PeerGone):
         ended = peer.exited(LAST_WORDS)
     silence = _silence(peer, command)
-    if isinstance(error, PeerGone) and error.code == "answer-cut":  # the problem shows what was cut
+    if isinstance(error, PeerGone) and error.code == "answer-cut":  # the problem already shows the cut answer
         silence = silence._replace(said=b"")
-    if not (ended or isinstance(error, PeerGone)):  # what a running bot logs is not why it is at fault
+    if not (ended or isinstance(error, PeerGone)):  # the log of a bot that still runs does not explain its fault
         silence = silence._replace(stderr="" if silence.came else silence.stderr)
     return diagnosis.reason(problem, silence, ended)
 
 
 def _waited(error: Exception, peer: Peer) -> int:
-    """Return the ms for which we waited for an answer that timed out; 0 for other faults."""
+    """Return how many ms we waited for an answer that timed out; 0 for other faults."""
     return round((peer.channel.now() - peer.channel.asked_at) * 1000) if isinstance(error, PeerTimeout) else 0
 
 
 def _told_limits(name: str, limits: tuple[tuple[str, int], ...], listed: frozenset[str]) -> tuple[str, ...]:
-    """Return the commands for these limits. Raises CannotStart if the bot lists none of them."""
+    """Return the commands that set these limits.
+
+    Raises:
+        CannotStart: The bot lists none of these commands.
+    """
     known = next((words for command, words in LIMITS.items() if command in listed), None)
     if limits and known is None:
         said, ways = " and ".join(name for name, _ in limits), " nor ".join(LIMITS)
-        problem = f"takes no limit of {said}: it lists neither {ways}; write a limit of its own into its command"
+        problem = f"cannot be limited by {said}: it lists neither {ways}; put a limit into its command instead"
         raise CannotStart(name, problem, code="no-limit")
     return tuple(known[kind].format(number) for kind, number in limits) if known else ()
 
 
 class NativePlayer(Player):
-    """A bot that lists `ggp-new`: it plays any game of the protocol, and knows its phases."""
+    """A bot that lists `ggp-new`. It plays any game of the protocol, with all its phases."""
 
     _clock_command = "ggp-clock"
     _analyze_command = "ggp-genmove_analyze"
 
     @property
     def agrees_by_genmove(self) -> bool:
+        """Return True: genmove asks for dead stones."""
         return True
 
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
@@ -508,25 +562,26 @@ class NativePlayer(Player):
 
 
 class PlainPlayer(Player):
-    """A bot of plain GTP: it plays go, under the rules that it was started with if it has no command for rules."""
+    """A bot of plain GTP. It plays go, under its own rules if it has no command to set them."""
 
     _clock_command = "time_left"
     systems = clock.SYSTEMS[clock.KATA]  # the time systems of its kata-time_settings, if it lists that
-    _handicap: frozenset[str] = frozenset()  # the points that its fixed_handicap has to answer
+    _handicap: frozenset[str] = frozenset()  # the expected answer to fixed_handicap
 
     def tell(self, colour: str, move: str) -> None:
-        """Skip lists of dead stones: GTP has no command for them, nor needs one."""
+        """Queue a move. Lists of dead stones are skipped, because GTP has no command for them."""
         if not move.startswith("dead:"):
             super().tell(colour, move)
 
     @property
     def agrees_by_genmove(self) -> bool:
+        """Return False: final_status_list asks for dead stones."""
         return False
 
     def _lines_of_a_new_game(self, setting: Setting) -> dict[str, bool]:
         values = setting.values
         if setting.game != "go":
-            reason = f"lists no ggp-new, so it can play go only, not {setting.game}"
+            reason = f"lists no ggp-new, so it can only play go, not {setting.game}"
             raise CannotStart(self.name, reason, code="game-unknown")
         handicap = self._points(values["size"], values.get("handicap", "0"))
         self._handicap = frozenset(handicap)
@@ -535,24 +590,28 @@ class PlainPlayer(Player):
         needed += _stones(handicap, self._commands)
         rules = _rules(values.get("ko", "positional"), self._commands)
         lines = {rules: False, **dict.fromkeys(needed, True), self._told.settings: False}
-        if "komi" not in self.commands:  # it plays without knowing it; the engine counts
+        if "komi" not in self.commands:  # it plays without knowing the komi, but the engine's score includes it
             lines[f"komi {values['komi']}"] = False
         return {line: required for line, required in lines.items() if line}
 
     def _points(self, size: str, stones: str) -> list[str]:
-        """Return the handicap stones. Raises CannotStart if another engine's options mean none that GTP has."""
+        """Return the handicap stones.
+
+        Raises:
+            CannotStart: GTP does not define the points for this handicap.
+        """
         if stones == "0":
             return []
         if re.fullmatch("[2-9]", stones) and re.fullmatch("[7-9]|1[0-9]|2[0-5]", size):
             return fixed_handicap(int(size), int(stones))
-        reason = f"lists no ggp-new, and GTP has no points for handicap={stones} on size={size}"
+        reason = f"lists no ggp-new, and GTP does not define handicap={stones} on size={size}"
         raise CannotStart(self.name, reason, code="no-handicap")
 
     def _objection(self, line: str, reply: Reply) -> str:
-        """Object to handicap stones at other points than GTP fixes: it would be another game."""
+        """Reject handicap stones at points that GTP does not fix: it would be another game."""
         placed = frozenset(reply.text.upper().split())
         if line.startswith(FIXED) and placed and placed != self._handicap:
-            return f"answers `{line}` with {reply.text[:200]}, which are not {' '.join(sorted(self._handicap))}"
+            return f"answers `{line}` with {reply.text[:200]}, instead of {' '.join(sorted(self._handicap))}"
         return ""
 
     def _clock_line(self, colour: str, mine: Clock, other: Clock) -> str:
@@ -560,7 +619,7 @@ class PlainPlayer(Player):
 
 
 def _stones(points: list[str], listed: frozenset[str]) -> list[str]:
-    """Return the commands that place handicap stones. Plain `play` can: GTP lets a side play repeatedly."""
+    """Return the commands that place handicap stones. Plain `play` works, because GTP lets a side move repeatedly."""
     if not points:
         return []
     if FIXED in listed:
@@ -569,10 +628,10 @@ def _stones(points: list[str], listed: frozenset[str]) -> list[str]:
 
 
 def _rules(ko: str, listed: frozenset[str]) -> str:
-    """Return the command that tells our rules of go as exactly as the bot can be told; "" if it cannot.
+    """Return the command that sets our rules of go as exactly as the bot allows, or "" if it has none.
 
-    They are area scoring without suicide or a bonus for handicap. Nothing that KGS knows is nearer than its Chinese
-    rules: their positional superko forbids whatever another ko rule does, but they give a bonus for handicap.
+    Our rules are area scoring without suicide and without a bonus for handicap. The closest rules of KGS are Chinese:
+    their positional superko forbids everything that another ko rule does, but they add a bonus for handicap.
     """
     if RULES_OF_KATAGO in listed:
         said = f'"ko":"{ko.upper()}","scoring":"AREA","tax":"NONE","suicide":false,"hasButton":false'
@@ -587,7 +646,7 @@ LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # vertices skip I
 
 
 def fixed_handicap(size: int, stones: int) -> list[str]:
-    """Return the vertices of GTP's `fixed_handicap`: corners, then middles of sides, the centre last.
+    """Return the vertices of GTP's `fixed_handicap`: corners first, then sides, the centre last.
 
     Source: GTP 2 draft 2, 4.1.1.
     """

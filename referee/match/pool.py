@@ -1,6 +1,7 @@
-"""Worker processes and the batches under way in them, and a series that is played by them.
+"""Worker processes that play batches of matches.
 
-Batches are idempotent by key. Local workers get them through a socket each, those of a cluster through Dask.
+A batch may be submitted twice: results are identified by key. Local workers get batches through a socket each, those of
+a cluster through Dask.
 """
 
 import contextlib
@@ -26,13 +27,13 @@ from ggp.referee.match.bot_spec import SHORTAGES, HostBusy
 from ggp.referee.match.match_runner import FIRST_PAUSE, LONGEST_PAUSE
 from ggp.referee.match.worker import ABANDON, Batch, BatchResult, WorkerConfig, WorkerRegistry, begin, play_batch
 
-_SHORT = 0.1  # seconds: chunks that take less are made larger
-_LARGEST = 128  # matches in a chunk
+_SHORT = 0.1  # seconds; batches that take less are made larger
+_LARGEST = 128  # matches in a batch
 _SAFE = "PYTHONSAFEPATH"
-_QUICK = 1.0  # seconds: after a batch that took less, a worker is given the next one before it asks
+_QUICK = 1.0  # seconds; after a batch that took less, a worker gets the next one in advance
 PATIENCE = 900.0  # seconds that workers wait for a host that is short of processes, memory or descriptors
-_LAST = 15.0  # seconds that workers have to end once they were told to; then they are killed
-_CHUNK = 1 << 20  # bytes that are read at a time
+_LAST = 15.0  # seconds that workers have to end before they are killed
+_CHUNK = 1 << 20  # bytes read at a time
 _LENGTH = Struct("!Q")
 _DIED = "a worker process died"
 
@@ -44,10 +45,10 @@ class WorkersLost(CodedError):
 
 
 class WorkerPool(ABC):
-    """A pool of workers that play batches: each plays one while another waits for it.
+    """A pool of workers that play batches; each worker plays one while the next one waits.
 
-    `jobs`: matches at a time. `size`: how many matches a batch should hold, more where they take less than `short`
-    seconds in all.
+    `jobs` is the number of matches played at a time. `size` is how many matches a batch should hold; it grows while
+    batches take less than `short` seconds.
     """
 
     jobs: int
@@ -59,11 +60,11 @@ class WorkerPool(ABC):
 
     @property
     def running(self) -> int:
-        """Count the batches under way."""
+        """Return the number of batches in progress."""
         return len(self._running)
 
     def submit(self, chunk: list[Batch]) -> None:
-        """Have these matches played by one worker."""
+        """Submit matches as one batch for one worker."""
         try:
             future = self.start(chunk)
         except Exception as error:  # gather raises it
@@ -72,13 +73,15 @@ class WorkerPool(ABC):
         self._running.add(future)
 
     def gather(self, seconds: float) -> list[BatchResult]:
-        """Return the results so far, after waiting at most `seconds` for the first.
+        """Return the results that are ready, after waiting up to `seconds` for the first.
 
-        Raises WorkersLost, and OSError of a full disk.
+        Raises:
+            WorkersLost: Workers died.
+            OSError: A worker could not write its records.
         """
         done, self._running = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         failed = [future for future in done if _error(future)]
-        self._running |= set(failed)  # until all that was finished before is taken
+        self._running |= set(failed)  # results of finished batches are returned before the error is raised
         if failed and len(failed) == len(done):
             error = _error(failed[0])
             assert error is not None
@@ -89,7 +92,7 @@ class WorkerPool(ABC):
         return results
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
-        """Return what the batches under way have played. Call `stop` before: then batches that wait come back empty."""
+        """Return the results of all batches in progress. Call `stop` first, so that waiting batches come back empty."""
         left, self._running = self._running, set()
         done, late = wait(left, timeout=seconds)
         for future in late:
@@ -98,35 +101,35 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
-        """Have these matches played by one worker; its result."""
+        """Give these matches to one worker, and return a future of their result."""
 
     @abstractmethod
     def loss(self, error: BaseException) -> WorkersLost | None:
-        """Return the loss of workers that an error of a batch means, if any."""
+        """Return the loss of workers that an error of a batch means, or None."""
 
     @abstractmethod
     def drop(self, keys: list[str]) -> bool:
-        """Cancel these matches and the rest of their batches; False if workers cannot be reached."""
+        """Cancel these matches and the rest of their batches. Return False if the workers cannot be reached."""
 
     @abstractmethod
     def playing(self) -> dict[int, float] | None:
-        """Return the marks (see WorkerRegistry) of the matches that are played, and since when; None: unknown."""
+        """Return the marks of the matches in progress and when they began (see WorkerRegistry); None if unknown."""
 
     def trouble(self) -> str:
-        """Return why workers wait for their host, which cannot start processes now; "" if none waits, or unknown."""
+        """Return why workers wait for their host to start processes; "" if none waits, or if unknown."""
         return ""
 
     def notices(self) -> list[str]:
-        """Return lines for the screen about bots that give no valid answer, since the last call."""
+        """Return the new lines for the screen about bots that give no valid answer."""
         return []
 
     @abstractmethod
     def stop(self) -> None:
-        """Drop the matches under way, and start none of those that wait."""
+        """Drop the matches in progress, and start none of the waiting ones."""
 
     @abstractmethod
     def close(self, wait: bool = True) -> None:
-        """End the workers; `wait`: return when every one has ended."""
+        """End the workers. With `wait`, return when all have ended."""
 
 
 def _error(future: Future[BatchResult]) -> BaseException | None:
@@ -134,16 +137,16 @@ def _error(future: Future[BatchResult]) -> BaseException | None:
 
 
 class WorkerDied(CodedError):
-    """A worker process ended without being told to."""
+    """A worker process that ended unexpectedly."""
 
     code = "worker-died"
 
 
 class LocalPool(WorkerPool):
-    """The worker processes of this machine, one a core.
+    """The worker processes of this machine, one per core.
 
-    Each worker has a socket of its own, and no thread or lock stands between it and this process. So a worker that is
-    killed at any instant, even in the middle of a message, can neither block the others nor this process.
+    Each worker has its own socket, without a thread or a lock between it and this process. So a worker that is killed
+    at any moment, even in the middle of a message, can block neither the other workers nor this process.
     """
 
     def __init__(self, jobs: int, place: WorkerConfig) -> None:
@@ -162,6 +165,7 @@ class LocalPool(WorkerPool):
         )
 
     def start(self, chunk: list[Batch]) -> Future[BatchResult]:
+        """Give these matches to the next free worker, and return a future of their result."""
         future: Future[BatchResult] = Future()
         with self._lock:
             if self._broken:
@@ -174,41 +178,48 @@ class LocalPool(WorkerPool):
         return future
 
     def gather(self, seconds: float) -> list[BatchResult]:
+        """Return the results that are ready, after waiting up to `seconds` for the first."""
         self.turn(0 if any(future.done() for future in self._running) else seconds)
         return super().gather(0)
 
     def turn(self, seconds: float) -> None:
-        """Exchange messages with the workers until a batch is over, at most for so many seconds."""
+        """Exchange messages with the workers until a batch is finished, for at most `seconds`."""
         until = time.monotonic() + seconds
         with self._lock:
             while not self._exchange(until - time.monotonic()) and time.monotonic() < until:
                 pass
 
     def trouble(self) -> str:
-        """See WorkerPool.trouble."""
+        """Return why workers cannot start processes at the moment, or ""."""
         return self._shortage or self._registry.trouble()
 
     def loss(self, error: BaseException) -> WorkersLost | None:
+        """Return the loss of workers if a worker process died; end all workers in this case."""
         if not isinstance(error, WorkerDied):
             return None
         self._registry.tell(ABANDON)
         return WorkersLost(_DIED)
 
     def drop(self, keys: list[str]) -> bool:
+        """Cancel these matches. Return True, because local workers can always be reached."""
         self._registry.call_off(keys)
         return True
 
     def playing(self) -> dict[int, float]:
+        """Return the marks of the matches in progress and their starting times."""
         return self._registry.playing()
 
     def notices(self) -> list[str]:
+        """Return the new lines for the screen about bots that give no valid answer."""
         return self._registry.notices()
 
     def stop(self) -> None:
+        """Drop the matches in progress, and start none of the waiting ones."""
         self._stopped = True
         self._registry.tell(signal.SIGTERM)
 
     def drain(self, seconds: float | None = None) -> list[BatchResult]:
+        """Return the results of all batches in progress; kill workers that do not stop in time."""
         until = time.monotonic() + (_LAST if seconds is None else seconds)
         with self._lock:
             while self._stopped and self._waiting:
@@ -216,7 +227,7 @@ class LocalPool(WorkerPool):
                 future.set_result(_nothing(chunk))
             while not all(future.done() for future in self._running):
                 self._exchange(min(1.0, max(0.0, until - time.monotonic())))
-                if time.monotonic() >= until:  # told to stop, and does not: stopped by a signal, or stuck in the kernel
+                if time.monotonic() >= until:  # a worker is suspended by a signal, or stuck in the kernel
                     for worker in self._workers:
                         worker.process.kill()
                     self._break()
@@ -225,6 +236,7 @@ class LocalPool(WorkerPool):
         return super().drain(0)
 
     def close(self, wait: bool = True) -> None:
+        """End the workers. With `wait`, kill those that do not end in time."""
         self._stopped = True
         with self._lock:
             for worker in self._workers:
@@ -240,7 +252,7 @@ class LocalPool(WorkerPool):
     # -- messages ------------------------------------------------------------------------------------------------
 
     def _exchange(self, seconds: float) -> bool:
-        """Wait for the workers, at most so long, and read and write what is possible; whether a batch is over."""
+        """Wait up to `seconds` for the workers, and exchange data with them. Return True if a batch is finished."""
         self._give_out()
         poll, by_descriptor = select.poll(), dict[int, _Worker]()
         for worker in self._workers:
@@ -254,7 +266,7 @@ class LocalPool(WorkerPool):
         if not self._stopped and any(worker.ended for worker in ready):
             self._break()
         for worker in ready:
-            if worker.ended:  # told to stop, it went: what it had is not played
+            if worker.ended:  # it was told to stop, and its batches are not played
                 worker.fail()
         self._workers[:] = [worker for worker in self._workers if not worker.ended]
         if over:
@@ -262,7 +274,7 @@ class LocalPool(WorkerPool):
         return over or self._broken
 
     def _give_out(self) -> None:
-        """Give each worker that is free what waits; start workers while there are too few."""
+        """Give waiting batches to free workers, and start workers while there are too few."""
         for worker in sorted(self._workers, key=lambda worker: len(worker.batches)):
             if self._waiting and len(worker.batches) < (1 + worker.quick):
                 worker.give(*self._waiting.popleft())
@@ -272,7 +284,7 @@ class LocalPool(WorkerPool):
             self._workers[-1].give(*self._waiting.popleft())
 
     def _hire(self) -> bool:
-        """Start a worker; whether the host could. It is asked again after a pause, which grows."""
+        """Start a worker. Return False if the host cannot; the next try follows after a growing pause."""
         try:
             ours, theirs = socket.socketpair()
             try:
@@ -298,7 +310,7 @@ class LocalPool(WorkerPool):
         return True
 
     def _break(self) -> None:
-        """Fail what all workers had, after one died; it is to be played again."""
+        """Fail all batches after a worker died, so that they are played again."""
         self._broken = True
         for worker in self._workers:
             worker.fail()
@@ -307,23 +319,24 @@ class LocalPool(WorkerPool):
 
 
 class _Worker:
-    """A worker process, this end of its socket, and the batches that it was given and has not returned."""
+    """A worker process, our end of its socket, and the batches that it has not returned yet."""
 
     def __init__(self, process: SpawnProcess, ours: socket.socket) -> None:
         self.process, self.socket = process, ours
         self.batches: deque[Future[BatchResult]] = deque()
         self.unsent = bytearray()
-        self.quick = False  # its last batch was short: another one waits beside it, so that it need not wait for us
+        self.quick = False  # its last batch was short, so it gets another in advance and need not wait for us
         self.ended = False
         self._unread = bytearray()
 
     def give(self, future: "Future[BatchResult]", chunk: list[Batch]) -> None:
+        """Send a batch to this worker."""
         self.batches.append(future)
         self.unsent += _message(chunk)
         self._write()
 
     def exchange(self) -> bool:
-        """Write and read what is possible without waiting; whether a batch is over."""
+        """Write and read what is possible without waiting. Return True if a batch is finished."""
         self._write()
         over = False
         try:
@@ -346,17 +359,17 @@ class _Worker:
         return over
 
     def fail(self) -> None:
-        """Fail its batches."""
+        """Fail the worker's batches."""
         while self.batches:
             self.batches.popleft().set_exception(WorkerDied(_DIED))
 
     def _announced(self) -> int:
-        """Return the length of the next message; more than there is while that is unknown."""
+        """Return the length of the next message; if it is not known yet, more than has been read."""
         known = len(self._unread) >= _LENGTH.size
         return int(_LENGTH.unpack_from(self._unread)[0]) if known else _LENGTH.size + len(self._unread)
 
     def _write(self) -> None:
-        with contextlib.suppress(OSError):  # full for now; or it has ended, which reading finds
+        with contextlib.suppress(OSError):  # the socket is full, or the worker has ended, which reading detects
             while self.unsent:
                 del self.unsent[: self.socket.send(self.unsent)]
 
@@ -367,14 +380,14 @@ def _message(content: object) -> bytes:
 
 
 def _error_message(error: Exception) -> bytes:
-    """Return the message for an error of a batch. The traceback goes with it as a note, for pickle drops it."""
-    told = "".join(traceback.format_exception(error))
-    error.add_note(f"in the worker process:\n{told}")
+    """Return the message for an error of a batch, with its traceback as a note, because pickle drops tracebacks."""
+    trace = "".join(traceback.format_exception(error))
+    error.add_note(f"in the worker process:\n{trace}")
     try:
         message = _message(error)
         pickle.loads(message[_LENGTH.size :])
-    except Exception:  # some exceptions cannot be pickled, and others not read again
-        return _message(RuntimeError(f"a worker process failed:\n{told}"))
+    except Exception:  # some exceptions cannot be pickled, or not unpickled
+        return _message(RuntimeError(f"a worker process failed:\n{trace}"))
     return message
 
 
@@ -384,25 +397,25 @@ def _nothing(chunk: list[Batch]) -> BatchResult:
 
 
 def _hang_up(workers: "list[_Worker]", registry: WorkerRegistry) -> None:
-    """End workers that are still open when this process ends: multiprocessing would wait for them."""
+    """End the workers that are left when this process exits. Otherwise multiprocessing would wait for them."""
     if workers:
         registry.tell(ABANDON)
     for worker in workers:
         worker.socket.close()
     for worker in workers:
         worker.process.join(1.0)
-        worker.process.kill()  # one that a signal has stopped hears of nothing else
+        worker.process.kill()  # a worker suspended by a signal reacts to nothing else
 
 
 # -- in a worker -----------------------------------------------------------------------------------------------------
 
 
 def _work(theirs: socket.socket, ours: bool, place: WorkerConfig, registry: WorkerRegistry) -> None:
-    """Play the batches that come, one after another, until the socket ends.
+    """Play the batches that arrive, one after another, until the socket is closed.
 
-    `ours`: a bot's script finds the modules beside it, unless the environment of the parent forbids that.
+    `ours` means that we set PYTHONSAFEPATH: it is removed, so that the script of a bot finds the modules beside it.
     """
-    theirs.set_inheritable(False)  # no bot holds it open
+    theirs.set_inheritable(False)  # bots must not inherit it
     if ours:
         os.environ.pop(_SAFE, None)
     begin(place, registry)
@@ -418,7 +431,7 @@ def _work(theirs: socket.socket, ours: bool, place: WorkerConfig, registry: Work
 
 
 def _receive(theirs: socket.socket, size: int) -> bytes:
-    """Read so many bytes; return b"" if the socket ends before."""
+    """Read exactly `size` bytes; return b"" if the socket is closed before."""
     data = bytearray()
     while len(data) < size:
         try:
@@ -433,9 +446,9 @@ def _receive(theirs: socket.socket, size: int) -> bytes:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """Have a Python that starts in here import nothing from the current folder, as with `-P`.
+    """Make a Python that is started inside this block ignore the current folder for imports, like `python -P`.
 
-    multiprocessing takes no such option for its workers.
+    multiprocessing has no such option for its workers.
     """
     if _SAFE in os.environ:
         yield
@@ -449,7 +462,7 @@ def _safe_path() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block SIGINT and SIGTERM in here, and in a process that is started in here until it unblocks them."""
+    """Block SIGINT and SIGTERM inside this block, and in processes started inside it until they unblock them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield

@@ -1,6 +1,6 @@
-"""Starts, watches and ends the processes of bots and engines, each in its own process group, with its limits.
+"""The processes of bots and engines: each is started in its own process group with its limits, watched, and ended.
 
-The dialogue is the part of Player and Engine. Only processes that were started here are signalled.
+Player and Engine talk to them. Only processes that were started here are ever signalled.
 """
 
 import contextlib
@@ -35,32 +35,35 @@ from ggp.referee.match.setting import Timeouts
 from ggp.referee.match.stolen_time import TurnWatch, run_delay_ns
 
 NO_SANDBOX = Sandbox()
-PLIES, ALL = "plies", "all"  # of what is shown live
-LAST_WORDS = 0.5  # seconds: a process's output ends a little before it does
+PLIES, ALL = "plies", "all"  # values of ProcessLimits.verbose
+LAST_WORDS = 0.5  # seconds; a process exits shortly after its output ends
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """The limits of every process of a series. `memory`: MiB of address space, 0 for no limit.
+    """The limits of every process of a series, and what is shown and kept of its output.
 
-    `sandbox`: of bots that have none of their own; engines are ours, or foreign ones with a sandbox of their own.
-    `verbose`: what is shown on our stderr as it happens: PLIES, ALL, "" for nothing, or else the name of the one
-    process whose dialogue and stderr are shown.
+    Attributes:
+        memory: MiB of address space; 0 for no limit.
+        verbose: What is shown on stderr: PLIES, ALL, "" for nothing, or the name of one process to show.
+        stderr_folder: Folder that keeps the stderr of bots; "" for none.
+        dialogue_folder: Folder that keeps the dialogue of every process; "" for none.
+        sandbox: Sandbox of bots without their own. Engines do not use it.
     """
 
     memory: int = 0
     verbose: str = ""
-    stderr_folder: str = ""  # keeps what bots write to stderr, "" for none
-    dialogue_folder: str = ""  # keeps the dialogue of every process, "" for none
+    stderr_folder: str = ""
+    dialogue_folder: str = ""
     sandbox: Sandbox = NO_SANDBOX
 
     @property
     def shows_plies(self) -> bool:
-        """Return True if each ply is shown as it is played."""
+        """Return True if each ply is shown when it is played."""
         return self.verbose in (PLIES, ALL)
 
     def shows(self, name: str) -> bool:
-        """Return True if the dialogue and the stderr of the process of this name are shown."""
+        """Return True if the dialogue and stderr of this process are shown."""
         return self.verbose == ALL or (self.verbose == name != PLIES)
 
 
@@ -68,72 +71,72 @@ NO_LIMITS = ProcessLimits()
 
 
 class Peer(Protocol):
-    """The program at the other end of a channel. The default methods suit a peer without a process of ours."""
+    """The program at the other end of a channel. The default methods suit a peer without a process."""
 
     channel: Channel
-    look: float = 1.0  # seconds between looks at whether it has ended while it is silent
-    idle: IdleWatch | None = None  # of a bot that shares its core with its opponent, in a sandbox
-    turn_watch: TurnWatch | None = None  # of a bot in a sandbox that runs on the referee's core alone
+    look: float = 1.0  # seconds between checks whether a silent program has exited
+    idle: IdleWatch | None = None  # for a bot in a sandbox that shares its core with its opponent
+    turn_watch: TurnWatch | None = None  # for a bot in a sandbox that runs on the referee's core alone
 
     def exited(self, wait: float = 0) -> str:
-        """Wait at most `wait` seconds for its end. Return how it ended, "" while it runs or if that is unknown."""
+        """Wait up to `wait` seconds for the program to exit. Return how it exited; "" if it runs or this is unknown."""
         return ""
 
     def stderr_tail(self) -> str:
-        """Return the last 64 KiB that it wrote to stderr since `end_game`, as text."""
+        """Return the last 64 KiB of stderr since `end_game`, as text."""
         return ""
 
     def begin_game(self, key: str) -> None:
-        """Begin the match of this key; kept stderr gets a heading for it."""
+        """Begin the match of this key. Kept stderr gets a heading for it."""
         return
 
     def end_game(self) -> None:
-        """End the match: what it writes to stderr from here on belongs to its next game."""
+        """End the match. Later output to stderr belongs to the next game."""
         return
 
     def stderr_news(self) -> str:
-        """Return what it wrote to stderr since the last call, at most the tail."""
+        """Return what was written to stderr since the last call, at most 64 KiB."""
         return ""
 
     async def stop(self, kill: bool = False) -> None:
-        """End it; `kill`: without `quit`. Returns when it has ended."""
+        """End the program and wait for it. `kill` ends it at once, without `quit`."""
         self.channel.close()
 
     def waited(self) -> float:
-        """Return the seconds by which we were late for its answers so far; only differences mean something."""
+        """Return the total seconds by which the referee was late for answers. Only differences are meaningful."""
         return run_delay()
 
-    slow_input: tuple[int, float] = 0, 0.0  # writes of this game that it made slow, and the seconds charged for them
+    slow_input: tuple[int, float] = 0, 0.0  # slow writes to the peer in this game, and the seconds charged for them
 
     def reader_cost(self) -> float:
-        """Return the seconds that our writes took since the last call because of how the peer reads; usually 0."""
+        """Return the seconds that writes took since the last call because the peer reads slowly; usually 0."""
         return 0.0
 
     def credit(self) -> float:
-        """Return the seconds of its last answer's time that are not its own, and not charged."""
+        """Return the seconds of the last answer that are not charged, because the peer did not cause them."""
         return 0.0
 
     def credit_because(self) -> str:
-        """Say what that credit is for, or return ""."""
+        """Return the reason for the credit, or ""."""
         return ""
 
     def lost(self) -> str:
-        """Say why and since when it is unreachable; return "" if it is reachable or has ended."""
+        """Return why and since when the peer is unreachable; "" if it is reachable or has exited."""
         return ""
 
     def late_because(self, overrun: int) -> str:
-        """Say why its last answer came `overrun` ms too late; return "" if only the peer can be at fault."""
+        """Return why the last answer came `overrun` ms late; "" if only the peer can be at fault."""
         return ""
 
 
 class Process(Peer):
-    """A child process and the channel to it. `Process(argv, …)` raises LaunchError.
+    """A child process and the channel to it, in a process group of its own.
 
-    A process of its own group; killed by the kernel if this process dies, or the thread that started it.
+    The kernel kills it if this process, or the thread that started it, ends.
     """
 
     _running: ClassVar[set[int]] = set()  # pids of this process's children that are not strays
-    # No thread looks for strays while another starts a child; what handles a signal meanwhile may.
+    # No thread may look for strays while another starts a child. Reentrant, because a signal handler may.
     _family: ClassVar = threading.RLock()
 
     def __init__(
@@ -156,16 +159,23 @@ class Process(Peer):
         """Start the program.
 
         Args:
-            memory: MiB of address space, 0 for no limit.
-            environment: Added to ours.
-            spread: It may run on every core, not only on ours.
-            nice: Relative to ours.
-            core: It runs on this one.
+            argv: The command line.
+            role: Bot or engine.
+            budgets: The time-outs.
+            memory: MiB of address space; 0 for no limit.
+            environment: Variables added to the environment.
+            spread: Let it run on every core, not only on the referee's.
+            nice: Niceness, relative to the referee's.
+            core: The core that it runs on; None for the referee's.
             sink: Receives the whole dialogue.
-            folder: Where it runs, None for here.
-            stderr: Receives what it writes there.
-            recording: Closed with it.
-            sandbox: Confines it.
+            folder: The working directory; None for the current one.
+            stderr: Receives its stderr.
+            recording: The recording that is closed with the process.
+            sandbox: The sandbox that confines it.
+
+        Raises:
+            LaunchError: The program cannot be started.
+            HostBusy: This machine cannot start a process at the moment.
         """
         if sandbox.level != NONE:
             argv = beside(folder or Path.cwd(), argv)
@@ -173,14 +183,14 @@ class Process(Peer):
         words = [find_program(argv[0]), *argv[1:]]
         self._budgets = budgets
         self._exit = ""
-        self._stderr_told = 0  # bytes of stderr that stderr_news has given out
+        self._stderr_told = 0  # bytes of stderr that stderr_news has returned
         self._stderr_before = 0  # bytes of stderr that belong to earlier games
         self._stderr, self._recording = stderr, recording
         with self._family:
             cores = sorted(_cores) if spread and core is None else [] if core is None else [core]
             self._child, stdin, stdout, errors = _start(words, dict(environment), folder, nice, cores, memory, sandbox)
             self._running.update((self._child.pid, self._child.spawned.init))
-        # What it uses on other cores is not its opponent's; a strict one is stopped there, too.
+        # Use of other cores takes nothing from its opponent. A strict bot is stopped on all cores nevertheless.
         can_watch = self._child.watches_idle and (not spread or sandbox.level == STRICT)
         self.idle = watch_of(self._child.groups, sandbox, can_watch)
         self._pidfd = os.pidfd_open(self._child.pid)
@@ -193,36 +203,39 @@ class Process(Peer):
 
     @property
     def pid(self) -> int:
+        """Return the process ID."""
         return self._child.pid
 
     @property
     def descriptors(self) -> tuple[int, int, int | None]:
-        """See Pipe.descriptors."""
+        """Return the descriptors of the pipes; see Pipe.descriptors."""
         return self._pipe.descriptors
 
     def exited(self, wait: float = 0) -> str:
-        """See Peer.exited. Does not reap, so the pid is not reused before `stop`."""
+        """Return how the process exited; see Peer.exited. It is not reaped, so its pid is not reused before `stop`."""
         if not self._exit and self._ended(wait):
             ended = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)
-            assert ended is not None  # it was awaited first
+            assert ended is not None  # _ended has waited for it
             self._exit = "; ".join(filter(None, [in_words(ended), self._child.why_ended()]))
         return self._exit
 
     def reader_cost(self) -> float:
+        """Return the seconds that writes took because the bot reads slowly, and add them to its total."""
         cost = self._pipe.take_reader_cost()
         if cost:
             self.slow_input = self.slow_input[0] + 1, self.slow_input[1] + cost
         return cost
 
     def drain_stderr(self) -> None:
-        """Read what it wrote to stderr, so that it does not block on a full pipe."""
+        """Read the process's stderr, so that it does not block on a full pipe."""
         self._pipe.drain_stderr()
 
     def stderr_tail(self) -> str:
-        """See Peer.stderr_tail. Takes up to 20 ms for bytes that are no text."""
+        """Return the last 64 KiB of stderr since `end_game`. Invalid UTF-8 may take up to 20 ms to decode."""
         return self._stderr_since(self._stderr_before)
 
     def begin_game(self, key: str) -> None:
+        """Begin the match of this key, and reset what is counted for each game."""
         if self._stderr is not None:
             self._stderr.begin_game(key)
         self.slow_input = 0, 0.0
@@ -231,24 +244,26 @@ class Process(Peer):
             self.idle.begin_game()
 
     def end_game(self) -> None:
+        """End the match. Later output to stderr belongs to the next game."""
         self._pipe.drain_stderr()
         self._stderr_before = self._pipe.stderr_size
 
     def stderr_news(self) -> str:
+        """Return what was written to stderr since the last call, at most 64 KiB."""
         news = self._stderr_since(self._stderr_told)
         self._stderr_told = self._pipe.stderr_size
         return news
 
     def _stderr_since(self, size: int) -> str:
-        """Return what came after so many bytes, at most the tail."""
+        """Return what was written to stderr after the first `size` bytes, at most 64 KiB."""
         tail = self._pipe.drain_stderr()
         came = self._pipe.stderr_size - size
         return tail[max(0, len(tail) - came) :].decode("utf-8", "backslashreplace")
 
     async def stop(self, kill: bool = False) -> None:
-        """Send `quit`, then after a grace each SIGTERM and SIGKILL to the group; then kill its strays.
+        """Send `quit`, then SIGTERM and SIGKILL to the group, each after a grace period; then kill its strays.
 
-        Waits for the process, not for the end of its output, which a grandchild may keep open.
+        Waits for the process to exit, but not for the end of its output, which a grandchild may keep open.
         """
         if self._pidfd < 0:
             return
@@ -261,7 +276,7 @@ class Process(Peer):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)  # it may have left its group
         self._ended(None)
         self.exited()
-        self._signal(signal.SIGKILL)  # the rest of the group; the leader's pid is still taken, so it is the right one
+        self._signal(signal.SIGKILL)  # the rest of the group; its id is not reused while the leader is not reaped
         reap(self._child.pid)
         with self._family:
             self._running.difference_update((self._child.pid, self._child.spawned.init))
@@ -284,7 +299,7 @@ class Process(Peer):
         return self._ended(self._budgets.grace)
 
     def _ended(self, seconds: float | None) -> bool:
-        """Wait at most `seconds` (None: without limit) for the process to end; whether it did."""
+        """Wait up to `seconds` (None: without limit) for the process to exit. Return True if it did."""
         if self._exit or self._pidfd < 0:
             return True
         return bool(self._end.poll(None if seconds is None else seconds * 1000))
@@ -319,9 +334,11 @@ class Remote(Peer):
         self.channel = Channel(Transcript(transport, sink) if sink else transport, role)
 
     def exited(self, wait: float = 0) -> str:
+        """Return that no program listens at the address, if so."""
         return f"no program listens at {self._url}" if self._dealer.absent else ""
 
     async def stop(self, kill: bool = False) -> None:
+        """Send `quit`, and close the connection."""
         if self._stopped:
             return
         self._stopped = True
@@ -334,10 +351,17 @@ class Remote(Peer):
 
 
 def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimits, core: int | None = None) -> Peer:
-    """Start the program, on this core if one is given, or connect to the one that listens.
+    """Start a program, or connect to one that listens.
+
+    Args:
+        spec: The bot or engine.
+        role: Which of the two it is.
+        budgets: The time-outs.
+        limits: The limits of its process.
+        core: The core that it runs on; None for the referee's.
 
     Raises:
-        HostBusy: The host cannot start a process now.
+        HostBusy: This machine cannot start a process at the moment.
         LaunchError: The program cannot be started.
     """
     recording = _record(spec, limits) if limits.dialogue_folder else None
@@ -370,14 +394,17 @@ def launch(spec: BotSpec, role: PeerRole, budgets: Timeouts, limits: ProcessLimi
 
 
 def sandbox_of(spec: BotSpec, role: PeerRole, limits: ProcessLimits) -> Sandbox:
-    """Return its own sandbox, or that of the bots of the series; no bot reads the logs of its opponent."""
+    """Return the program's own sandbox; for bots without one that of the series.
+
+    It hides the log folders, so no bot can read the logs of its opponent.
+    """
     sandbox = spec.sandbox or (limits.sandbox if role is PeerRole.BOT else NO_SANDBOX)
     logs = [str(Path(folder).absolute()) for folder in (limits.stderr_folder, limits.dialogue_folder) if folder]
     return replace(sandbox, private=(*sandbox.private, *logs)) if logs else sandbox
 
 
 def _record(spec: BotSpec, limits: ProcessLimits) -> Recording:
-    """Record the dialogue in FOLDER/NAME.log; of another process of this name at the same time in NAME.2.log."""
+    """Record the dialogue in FOLDER/NAME.log, or NAME.2.log if a process of the same name runs at the same time."""
     path = Path(limits.dialogue_folder) / f"{safe_name(spec.name)}.log"
     return Recording(path, spec.argv or [spec.url], lambda why: write_stderr(f"{why}\n"), LOG_SIZE)
 
@@ -391,7 +418,7 @@ def _all(sinks: list[Sink]) -> Sink:
 
 
 def dialogue_sink(name: str) -> Sink:
-    """Return a sink that writes the dialogue to stderr, one line each."""
+    """Return a sink that writes each line of the dialogue to stderr."""
 
     def show(mark: str, seconds: float, data: bytes) -> None:
         text = data.decode("utf-8", "backslashreplace") or "(end of stream)"
@@ -410,11 +437,11 @@ def _start(
     memory: int,
     sandbox: Sandbox,
 ) -> tuple[Child, int, int, int]:
-    """Start the process; return it with our ends of its stdin, stdout and stderr.
+    """Start the process. Return it with our ends of its stdin, stdout and stderr.
 
     Raises:
-        HostBusy: The host has no process, memory, descriptor or room for it now.
-        LaunchError: It cannot be started.
+        HostBusy: This machine is short of processes, memory, descriptors or space.
+        LaunchError: The program cannot be started.
     """
     ours: list[int] = []
     theirs: list[int] = []
@@ -452,26 +479,26 @@ def _start(
 
 
 def _in_one_line(failed: StepFailed, argv: list[str], folder: Path | None, nice: int, sandbox: Sandbox) -> str:
-    """Say what the failed step of a start means, with the remedy."""
+    """Return what the failed step of a start means, and the remedy."""
     if failed.step == "folder":
-        return f"its working folder {folder} is gone: create it, or correct cwd"
+        return f"its working directory {folder} does not exist: create it, or correct cwd"
     if failed.step == "nice":
-        return f"a niceness of {nice} needs the rights of root: write 0 to 19"
+        return f"a niceness of {nice} requires root: write 0 to 19"
     words = f"{shlex.join(argv)} cannot be started: {failed.reason}"
     if sandbox.level == NONE:
         return words if failed.step == "exec" else f"{words} ({failed.step})"
     if failed.step != "exec":
-        return f"{words} (sandbox: {failed.step} {failed.word}): ggp doctor says what this machine offers"
+        return f"{words} (sandbox: {failed.step} {failed.word}): `ggp doctor` shows what this machine supports"
     if failed.number == errno.E2BIG:
-        return f"{words}: shorten it, or give it a folder of its own with fewer files"
-    remedy = 'in its sandbox it must be readable to others: chmod o+rX, or allow = ["read:/its/folder"]'
+        return f"{words}: shorten the command line, or move the program to a folder with fewer files"
+    remedy = 'a program in a sandbox must be readable by others: chmod o+rX, or allow = ["read:/its/folder"]'
     return f"{words}: {remedy}"
 
 
-# -- what bots write to stderr, shown or kept in files ---------------------------------------------------------------
+# -- stderr of bots, shown or kept in files --------------------------------------------------------------------------
 
 
-LOG_SIZE = 10 * 1024 * 1024  # bytes of a file of stderr; there are two for each bot
+LOG_SIZE = 10 * 1024 * 1024  # bytes of a stderr file; each bot has up to two
 LOG_LINE = 2000  # bytes
 _DIALOGUE_LINE = 1 << 20  # bytes of a line of dialogue that are shown
 
@@ -479,20 +506,20 @@ _DIALOGUE_LINE = 1 << 20  # bytes of a line of dialogue that are shown
 class BotStderr:
     """The stderr of a bot, shown line by line with its name and the time, or kept in FOLDER/NAME.log.
 
-    A file that would grow above LOG_SIZE becomes NAME.log.1, in place of the one before; workers write the same file.
-    It is opened for each write, so one that was removed or replaced is there again. What it does not take is lost, and
-    a line on our stderr says so once.
+    A file that would grow above LOG_SIZE is renamed to NAME.log.1, replacing the previous one. Several workers write
+    the same file. It is opened for each write, so a file that was removed is created again. Output that cannot be
+    written is lost; a line on stderr reports this once.
     """
 
     def __init__(self, name: str, limits: ProcessLimits, recording: Recording | None = None) -> None:
         self._name, self._verbose, self._recording = name, limits.shows(name), recording
         self._path = Path(limits.stderr_folder) / f"{safe_name(name)}.log" if limits.stderr_folder else None
         self._partial = b""
-        self._heading = ""  # of the match at hand, until something is written in it
-        self._failed = False  # it was said that the file does not take all
+        self._heading = ""  # heading of the current match, until it is written
+        self._failed = False  # a failed write was reported
 
     def take(self, data: bytes) -> None:
-        """Take the next bytes, b"" at the end. A line that is too long is cut into several."""
+        """Take the next bytes; b"" at the end. Lines that are too long are split."""
         if self._recording is not None and data:
             self._recording.chunk("!", time.monotonic(), data)
         *lines, self._partial = (self._partial + data).split(b"\n")
@@ -512,7 +539,7 @@ class BotStderr:
         self._heading = f"{_now()} -- match {key}\n"
 
     def _keep(self, text: str) -> None:
-        """Append to the file, with its folder if that is gone; what a full disk does not take is lost."""
+        """Append to the file, and create its folder if it is missing. Output that a full disk rejects is lost."""
         if self._path is None:
             return
         data = f"{self._heading}{text}".encode()
@@ -526,7 +553,7 @@ class BotStderr:
         except OSError as error:
             if not self._failed:
                 self._failed = True
-                write_stderr(f"{self._path}: {error.strerror}: not all that {self._name} writes to stderr is kept\n")
+                write_stderr(f"{self._path}: {error.strerror}: some stderr output of {self._name} is lost\n")
 
 
 def _append(path: Path, data: bytes) -> None:
@@ -552,18 +579,18 @@ def _pieces(line: bytes) -> range:
 
 
 def safe_name(name: str) -> str:
-    """Turn a bot's name into the name of a file in a folder."""
+    """Turn the name of a bot into a file name."""
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".")[:100] or "bot"
 
 
 # -- cores, and the time in the queue for one ----------------------------------------------------------------------
 
 
-_cores: set[int] = set()  # that this process might run on before it was pinned
+_cores: set[int] = set()  # cores that this process could run on before it was pinned
 
 
 def pin(core: int) -> None:
-    """Pin this process and its children to one core: they take turns, so they share its caches."""
+    """Pin this process and its children to one core. They take turns, so they share its caches."""
     _cores.update(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {core})
 
@@ -574,5 +601,5 @@ def available_cores() -> list[int]:
 
 
 def run_delay() -> float:
-    """Return the seconds that this thread was runnable and waited for a core; 0 if the kernel does not count it."""
+    """Return how long this thread was runnable but waited for a core, in seconds; 0 if the kernel does not count it."""
     return run_delay_ns() / 1e9

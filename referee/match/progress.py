@@ -1,4 +1,4 @@
-"""The progress of a run on stderr: the live line of a terminal, and lines after every so many games."""
+"""Progress of a run on stderr: a live line on a terminal, and the score after every N games."""
 
 import time
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from ggp.referee.terminal import LiveLine, escape_unprintable
 
 
 class Progress:
-    """The progress of a run of `ggp match`, shown while it is entered. Call it with the report after each change.
+    """The progress of a run of `ggp match`, shown inside its `with` block. Call it with the report after each change.
 
     Args:
-        report: As the run begins.
+        report: The report at the beginning of the run.
         live: Draw the live line.
-        interval: Print the score after every so many games, 0 for never.
-        quiet: Do not tell about bots that give no valid answer.
+        interval: Print the score after every `interval` games; 0 for never.
+        quiet: Do not print notices about bots that give no valid answer.
     """
 
     def __init__(self, report: SeriesReport, live: bool, interval: int, quiet: bool) -> None:
@@ -27,7 +27,7 @@ class Progress:
         self._before, self._began = report.done, time.monotonic()
         self._next = report.done - report.done % interval + interval if interval else 0
         self._waits = ""
-        self._noticed = 0  # notices that were shown
+        self._noticed = 0  # notices already shown
 
     def __enter__(self) -> "Progress":
         if self._line is not None:
@@ -40,9 +40,10 @@ class Progress:
             self._line.__exit__(*error)
 
     def __call__(self, report: SeriesReport) -> None:
+        """Show the current state of the run."""
         if report.waits != self._waits:
             self._waits = report.waits
-            self.say(f"ggp match: {report.waits or 'this machine starts processes again'}")
+            self.say(f"ggp match: {report.waits or 'this machine can start processes again'}")
         self._show_notices(report.notices)
         if self._line is not None:
             self._line.update(live_parts(report, *self._pace(report)))
@@ -61,13 +62,13 @@ class Progress:
             click.echo("\n".join(shown), err=True)
 
     def _show_notices(self, notices: Sequence[str]) -> None:
-        """Say at once why a bot gives no valid answer: it may have a minute to start."""
+        """Print new notices about bots at once, because a bot may take a minute to start."""
         for text in [] if self._quiet else notices[self._noticed :]:
             self.say(*f"ggp match: {text}".split("\n"))
         self._noticed = len(notices)
 
     def _pace(self, report: SeriesReport) -> tuple[str, str]:
-        """Return the games a second of this run, and how long the rest takes at most: a test may stop it before."""
+        """Return the games per second, and the longest time left; a sequential test may end sooner."""
         rate = (report.done - self._before) / max(time.monotonic() - self._began, 1e-3)
         left = sum(run.setup.games for run in report.runs) - report.done
         return f"{rate:.1f} games/s", f"{timedelta(seconds=round(left / rate)) if rate else '?'} left"

@@ -1,7 +1,7 @@
-"""Write records: RecordWriter makes the lines of one match, RecordFile keeps the matches of a series.
+"""Writers of records: RecordWriter makes the lines of one match, RecordFile keeps the matches of a series.
 
-Workers append a whole match to the file in one write (see worker), and RecordFile makes the matches of several workers
-durable together. Half a line of a killed worker may stand in the middle of the file, before the next match.
+Workers append a whole match to the file in one write (see worker), and RecordFile syncs the matches of all workers
+together. A killed worker may leave part of a line in the middle of the file, before the next match.
 """
 
 import errno
@@ -29,30 +29,34 @@ class RecordFileError(Problem):
 
 
 class RecordGone(OSError):
-    """The record was removed, replaced or truncated while it was written; str() says where its matches are now."""
+    """A record that was removed, replaced or truncated while it was written; str() says where its matches are now."""
 
 
 class RecordFile:
     """The record file of a series, locked while it is open. `RecordFile(None)` keeps nothing.
 
-    `keep` is called with every match that the file holds already, so that a series can be resumed. Raises
-    RecordFileError.
+    Args:
+        path: The file, or None.
+        keep: Called with every match that the file already holds, so that a series can be resumed.
+
+    Raises:
+        RecordFileError: The file cannot be used.
     """
 
     def __init__(self, path: Path | None, keep: Callable[[Record], None] = lambda record: None) -> None:
         self.left: dict[str, Record] = {}  # interrupted matches, by key: see resume.interrupted
-        self.broken = False  # set where workers were killed: what they left is for the next run
-        self.dropped = 0  # bytes of an unfinished match that were cut off
-        self.torn: list[str] = []  # what else is in the file of matches that were not finished
+        self.broken = False  # workers were killed, and their side files are kept for the next run
+        self.dropped = 0  # bytes of an unfinished match that were cut off at the end of the file
+        self.torn: list[str] = []  # descriptions of other incomplete matches in the file
         self._path = path
         self._file = -1
         self._live: SideFile | None = None
         self._synced = 0
-        self._gone = False  # it is no longer where it was
+        self._gone = False  # the file is no longer in its place
         if path is not None:
             self._file = _open(path)
             try:
-                self._go_on(path, keep)
+                self._resume(path, keep)
             except BaseException:
                 os.close(self._file)
                 self._file = -1
@@ -60,11 +64,11 @@ class RecordFile:
             self.left = take_interrupted(str(path))
 
     def commit(self) -> None:
-        """Flush everything appended so far to the disk.
+        """Sync everything appended so far to the disk.
 
         Raises:
-            RecordGone: The first time that the file is no longer the one that was opened.
-            OSError: It cannot be written.
+            RecordGone: The file is no longer the one that was opened. Raised once.
+            OSError: The file cannot be written.
         """
         if self._file >= 0 and not self._gone:
             self._check_file()
@@ -73,7 +77,11 @@ class RecordFile:
             self._synced = size
 
     def _check_file(self) -> None:
-        """Raise RecordGone if the file is no longer in its place, after saving a copy of what is still open."""
+        """Check that the file is still in its place. If not, save a copy of the open file.
+
+        Raises:
+            RecordGone: It is not.
+        """
         assert self._path is not None, "a file has a path"
         ours = os.fstat(self._file)
         try:
@@ -90,13 +98,19 @@ class RecordFile:
         try:
             with open(f"/proc/self/fd/{self._file}", "rb") as whole:  # noqa: PTH123 - it may have no other name
                 create_file(where, whole.read())
-            said = f"what it holds now is in {where}" if how == "was truncated" else f"all its matches are in {where}"
+            said = (
+                f"its remaining content is in {where}" if how == "was truncated" else f"all its matches are in {where}"
+            )
         except OSError as error:
             said = f"its matches cannot be written to {where} ({error.strerror})"
         raise RecordGone(f"{self._path} {how} while it was written; {said}")
 
     def append(self, record: bytes) -> None:
-        """Write a whole match that no worker has written. Raises OSError."""
+        """Append the record of a match that was not played by a worker.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         if self._file >= 0 and os.write(self._file, record) < len(record):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
@@ -124,7 +138,7 @@ class RecordFile:
             os.close(self._file)
             self._file = -1
 
-    def _go_on(self, path: Path, keep: Callable[[Record], None]) -> None:
+    def _resume(self, path: Path, keep: Callable[[Record], None]) -> None:
         try:
             whole, lines, size = _measure(path)
             with open_input(path) as file:
@@ -132,7 +146,9 @@ class RecordFile:
                     if record.end is not None:
                         keep(record)
         except RecordError as error:
-            raise RecordFileError(f"{path} is not a record to go on with ({error}): name another file") from None
+            raise RecordFileError(
+                f"{path} is not a record that can be continued ({error}): name another file"
+            ) from None
         self.dropped = size - whole
         if self.dropped:
             os.ftruncate(self._file, whole)
@@ -144,22 +160,24 @@ def _open(path: Path) -> int:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
             raise RecordFileError(
-                f"{path} is no regular file: a record is appended to and read again; name another file",
+                f"{path} is not a regular file, but a record is appended to and read again: name another file",
                 code="not-regular",
             )
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RecordFileError(f"{path} is being written by another process: wait for it or name another file") from None
     except OSError as error:
-        raise RecordFileError(f"cannot write the record {path}: {error.strerror}; name another file") from None
+        raise RecordFileError(f"cannot write the record {path}: {error.strerror}: name another file") from None
     return file
 
 
 def _measure(path: Path) -> tuple[int, int, int]:
-    """Return the bytes up to the end of the last finished match, the number of whole lines, and the bytes in all.
+    """Return the length up to the last finished match, the number of complete lines, and the length of the file.
 
-    A last line without LF is what a crash left of a write; the caller truncates it. Raises RecordError if the file
-    holds nothing else and does not begin like a record.
+    A last line without LF is left by a crash during a write; the caller truncates it.
+
+    Raises:
+        RecordError: The file holds only such a line, which does not begin like a record.
     """
     whole = size = lines = 0
     begun = False
@@ -179,25 +197,25 @@ def _measure(path: Path) -> tuple[int, int, int]:
 
 
 class RecordWriter:
-    """A writer that makes the lines of a match from its events, and adds them to the file of running matches.
+    """A writer that makes the lines of a match from its events, and appends them to a file of running matches.
 
     Args:
         live: A descriptor of that file, or None.
-        kept: The bytes that the file holds already if the match is resumed. They are not written again, so that the
-            file only grows, and a second crash loses nothing.
-        renew: Called before a line is written with the bytes that the file must hold. Returns True if the file was
-            gone and all lines must be written again.
+        kept: The content of the file if the match is resumed. It is not written again, so that the file only grows and
+            a second crash loses nothing.
+        renew: Called before each write with the expected size of the file. Returns True if the file was lost and all
+            lines must be written again.
     """
 
     def __init__(self, live: int | None, kept: bytes = b"", renew: Callable[[int], bool] = lambda size: False) -> None:
         self.lines: list[bytes] = []
         self._chain = Chain()
         self._live, self._renew = live, renew
-        self._size = len(kept)  # of its file
-        self._kept, self._same = kept, 0  # bytes of it that came again
+        self._size = len(kept)  # expected size of the file
+        self._kept, self._same = kept, 0  # kept content, and how many of its bytes were replayed so far
 
     def emit(self, event: Event) -> None:
-        """Add the line of an event, and write it to the file without waiting for the disk."""
+        """Add the line of an event, and write it to the file without syncing."""
         line = self._chain.line(event)
         self.lines.append(line)
         if self._kept and self._comes_again(line):
@@ -210,11 +228,11 @@ class RecordWriter:
                 whole = os.write(self._live, line) == len(line)
             except OSError:
                 whole = False
-            if not whole:  # spectators see no more of this match; its record is complete
+            if not whole:  # spectators see nothing more of this match, but its record stays complete
                 self._live = None
 
     def _comes_again(self, line: bytes) -> bool:
-        """Return True if the file already holds this line; otherwise truncate it here."""
+        """Return True if the file already holds this line; otherwise truncate the file here."""
         if self._kept.startswith(line, self._same):
             self._same += len(line)
             return True

@@ -1,4 +1,4 @@
-"""A record in other forms: SGF, a GTP script, a GTP regression test."""
+"""Other forms of a record: SGF, a GTP script, and a GTP regression test."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
@@ -11,20 +11,21 @@ from ggp.protocol.sgf import written, written_point
 from ggp.referee.match.player import fixed_handicap
 from ggp.referee.terminal import escape_unprintable
 
-# -- A record as SGF FF[4]: go in the properties that every viewer knows, other games in private ones.
+# -- A record as SGF FF[4]: go in standard properties, which every viewer knows, other games in private ones.
 
 
 PROGRAM = "general-game-protocol"
 OTHER = 100
-"""The GM of every game but go, above all registered numbers (1 to 40). Without one, FF[4] takes the game for go."""
+"""The GM of every game but go, above all registered numbers (1 to 40). By default FF[4] assumes go."""
 
 
 def sgf(record: Record) -> str:
-    """Return one game tree, with its LF. Times left are BL and WL, in seconds.
+    """Return the record as one SGF game tree, ending with LF. Times left are in BL and WL, in seconds.
 
-    Other games than go have GM[100]. Private properties: XO (options) and XT (termination) of every game, XG (name) of
-    all but go, XB and XW (moves as in RULES) of all but go, and of go's lists of dead stones, which are a comment, too.
-    PB and PW are who had the colours in the end, after a swap of sides, because RE names a colour.
+    Games other than go have GM[100]. Private properties: XO (options) and XT (termination) for every game; XG (name)
+    for other games than go; XB and XW (moves as in RULES) for other games, and for lists of dead stones in go, which
+    are also written as a comment. PB and PW name the players by their colours at the end, after any swap of sides,
+    because RE names a colour.
     """
     start = record.start
     said = [written("GN", start.match)]
@@ -38,7 +39,13 @@ def sgf(record: Record) -> str:
 
 
 def sgf_root(game: str, options: Mapping[str, str], said: Iterable[str]) -> str:
-    """Return the root of a tree: the game and its options, with these properties about it."""
+    """Return the root node of a game tree.
+
+    Args:
+        game: The game.
+        options: Its options.
+        said: More properties for this node.
+    """
     root = ["FF[4]CA[UTF-8]", written("AP", f"{PROGRAM}:1"), *said]
     root += [f"GM[{OTHER}]", written("XG", game)] if game != "go" else []
     root += [written("XO", " ".join(f"{name}={value}" for name, value in options.items()))]
@@ -54,7 +61,11 @@ def sgf_root(game: str, options: Mapping[str, str], said: Iterable[str]) -> str:
 
 
 def sgf_node(game: str, options: Mapping[str, str], ply: MovePlayed) -> str:
-    """Return the node of a ply. Raises ValueError for a point that no board of go has."""
+    """Return the node of a ply.
+
+    Raises:
+        ValueError: The move is not a point of the board.
+    """
     if game != "go":
         return _private(ply)
     if ply.move.startswith("dead:"):
@@ -75,9 +86,9 @@ def _left(ply: MovePlayed) -> str:
 
 
 def regression(record: Record) -> str:
-    """Return numbered commands with their expectations `#? [regular expression]`, as in GNU Go's regression.
+    """Return numbered commands with expected answers `#? [regular expression]`, as in GNU Go's regression tests.
 
-    Of a position the record tells whose turn it was; of the last one the result, if the game was over by the rules.
+    For each position the record implies the side to move; for the last one the result, if the game ended by the rules.
     """
     start, end = record.start, record.end
     options = [f"{name}={value}" for name, value in start.options.items()]
@@ -112,9 +123,12 @@ FORMS: dict[str, Callable[[Record], str | bytes]] = {
 
 
 def as_form(record: Record, form: str) -> bytes:
-    """Write the record in that form. Raises ClickException if it cannot have it.
+    """Convert a record to this form.
 
-    A record's chain says that it was not changed, not that we wrote it: its words may be no options and moves.
+    Its options and moves are checked first: a valid hash chain does not prove that we wrote the record.
+
+    Raises:
+        ClickException: The record cannot have this form.
     """
     words = [*record.start.options, *record.start.options.values(), *(ply.move for ply in record.plies)]
     try:

@@ -1,4 +1,4 @@
-"""Replay a record on one or two engines, and find the first ply that differs."""
+"""Replays of a record on one or two engines, to find the first ply that differs."""
 
 import json
 from collections.abc import Awaitable, Sequence
@@ -14,7 +14,7 @@ from ggp.referee.terminal import escape_unprintable
 
 
 class Replayer:
-    """A guide that leads an engine through games, to each position by as few commands as possible."""
+    """A driver that takes an engine to positions of games with as few commands as possible."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -23,7 +23,15 @@ class Replayer:
         self._status: Status | None = None  # None: the position is unknown
 
     async def go_to(self, start: MatchStarted, plies: Sequence[MovePlayed], number: int) -> Status:
-        """Go to the position after `number` plies, onward from the one before if that leads there.
+        """Go to the position after `number` plies, continuing from the previous position if possible.
+
+        Args:
+            start: The start of the match.
+            plies: The plies of the match.
+            number: The number of plies to play.
+
+        Returns:
+            The engine's status of the position.
 
         Raises:
             GameRefused: The engine refuses the game.
@@ -42,7 +50,7 @@ class Replayer:
         return status
 
     def forget(self) -> None:
-        """Forget the position: another command has changed it."""
+        """Forget the position, after another command has changed it."""
         self._status = None
 
 
@@ -54,7 +62,7 @@ RECORD, ENGINE, OTHER = "record", "engine", "other"
 class Deviation(NamedTuple):
     """The first difference between a record and its replay.
 
-    `ply` is the ply that was being replayed, 0 for the start, None for the end. `failed` means that the engine died,
+    `ply` is the ply that was being replayed; 0 means the start, None the end. `failed` means that the engine crashed,
     stopped answering or gave an invalid answer. `board` is the position before the ply, if an engine draws it.
     """
 
@@ -71,12 +79,17 @@ class _DeviationFound(Exception):
 
 
 async def verify(record: Record, engine: Engine, other: Engine | None = None, deep: bool = False) -> Deviation | None:
-    """Return the first deviation from the record, or None.
+    """Replay a record, and return the first deviation, or None.
 
-    Every move must be legal and in its canonical form, by the seat and colour that the record names; a result by the
-    rules must be the engine's, and so must the hash if it is the same engine in the same version. With an `other`
-    engine, both must agree after each ply on status and legal moves, and at the end on history and score. `deep`:
-    every ply is undone again, and each position must be the one that was there before.
+    Every move must be legal, in its canonical form, and by the recorded seat and colour. A result by the rules must be
+    the engine's, and so must the hash if the record is from the same version of this engine.
+
+    Args:
+        record: The record.
+        engine: The engine that replays it.
+        other: A second engine, which must agree on status and legal moves after each ply, and on history and score at
+            the end.
+        deep: Undo every ply afterwards, and check that each position is as it was before.
     """
     sides = [_Side(ENGINE, engine), *([_Side(OTHER, other)] if other else [])]
     try:
@@ -88,7 +101,7 @@ async def verify(record: Record, engine: Engine, other: Engine | None = None, de
 
 
 class _Side(NamedTuple):
-    """One of the engines. Its failures are deviations of its own."""
+    """One of the engines. Its failures are deviations, too."""
 
     who: str
     engine: Engine
@@ -149,7 +162,7 @@ async def _play(side: _Side, colour: str, move: str, number: int) -> Status:
 
 
 async def _compare(sides: list[_Side], statuses: list[Status], number: int) -> None:
-    """Compare two engines by their status and their legal moves."""
+    """Compare the status and the legal moves of two engines."""
     if len(sides) < 2:
         return
     if statuses[0] != statuses[1]:
@@ -174,12 +187,12 @@ async def _look(sides: list[_Side], statuses: list[Status], number: int) -> list
 
 
 async def _undo(side: _Side, trail: list[_Seen]) -> None:
-    """Undo every ply of the trail, the last one first; each position must be as it was."""
+    """Undo all plies, the last one first, and check that each position is as it was."""
     for number in range(len(trail) - 1, 0, -1):
         found = await side.ask(side.engine.undo(), number), await side.ask(side.engine.hash(), number)
         if found != trail[number - 1]:
             both = (f"{_turn(status)}, hash {position or 'none'}" for status, position in (found, trail[number - 1]))
-            raise _DeviationFound(side.who, f"{side.name} undoes it and says {', where it was '.join(both)}", number)
+            raise _DeviationFound(side.who, f"after undo {side.name} is at {', but was at '.join(both)}", number)
 
 
 async def _verify_end(record: Record, sides: list[_Side], status: Status) -> None:
@@ -187,37 +200,37 @@ async def _verify_end(record: Record, sides: list[_Side], status: Status) -> Non
     if len(sides) > 1:
         histories = [await side.ask(side.engine.history(), None) for side in sides]
         if histories[0] != histories[1]:
-            raise _DeviationFound(OTHER, "the engines tell different histories", None)
+            raise _DeviationFound(OTHER, "the engines return different histories", None)
     finals = [await side.ask(side.engine.final(), None) for side in sides]
     _compare_scores([score for _, score in finals])
     if end is None:
         return
     if end.plies != len(record.plies):
-        raise _DeviationFound(RECORD, f"the record says {end.plies} plies and holds {len(record.plies)}", None)
+        raise _DeviationFound(RECORD, f"the record claims {end.plies} plies, but holds {len(record.plies)}", None)
     by_rules = end.termination == Termination.RULES
     if by_rules and (end.result, end.winner) != (status.result, status.winner):
-        said = status.result if status.phase == OVER else "that it is not over"
-        raise _DeviationFound(RECORD, f"the record says {end.result}, the engine {said}", None)
+        said = status.result if status.phase == OVER else "that the game is not over"
+        raise _DeviationFound(RECORD, f"the record says {end.result}, the engine says {said}", None)
     position = finals[0][0]
     if (made_by.program, made_by.version) == sides[0].program and end.hash and position != end.hash:
         raise _DeviationFound(RECORD, f"the record ends at hash {end.hash}, the engine at {position or 'none'}", None)
 
 
 def _compare_scores(scores: list[str]) -> None:
-    """Compare the totals of black and white, if both engines know a score."""
+    """Compare the totals of black and white, if both engines have a score."""
     if len(scores) < 2 or not all(scores):
         return
     try:
         ours, theirs = [[json.loads(score)[colour]["total"] for colour in ("black", "white")] for score in scores]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise _DeviationFound(OTHER, "the other engine's ggp-score has another form", None) from None
+        raise _DeviationFound(OTHER, "the other engine's ggp-score has a different form", None) from None
     if ours != theirs:
         said = f"the engine scores {ours[0]} to {ours[1]}, the other engine {theirs[0]} to {theirs[1]}"
         raise _DeviationFound(OTHER, said[:300], None)
 
 
 async def _board_before(record: Record, number: int | None, engine: Engine) -> str:
-    """Draw the position before this ply on our engine (None: the last one); "" if it cannot be drawn."""
+    """Draw the position before this ply (None: the last position) on our engine; "" if it cannot be drawn."""
     try:
         before = len(record.plies) if number is None else max(0, number - 1)
         await Replayer(engine).go_to(record.start, record.plies, before)

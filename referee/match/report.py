@@ -1,6 +1,6 @@
-"""What `ggp match` reports, while it plays and at its end: the score, the effect, the test, times and faults.
+"""Reports of `ggp match`, during the run and at its end: score, effect, test, times and faults.
 
-Two bots are compared by their pairs of games; more of them are rated together.
+Two bots are compared by their pairs of games; more than two are rated together.
 """
 
 import shlex
@@ -33,7 +33,7 @@ from ggp.referee.ratings.sprt import Effect, Verdict, effect
 from ggp.referee.ratings.standings import Standing, groups_of
 from ggp.referee.terminal import LinePart, TextTable, bar_part, escape_unprintable, say, show, span
 
-_REASON = 400  # characters of why a bot was at fault
+_REASON = 400  # characters of the reason for a fault
 
 
 # -- the numbers ------------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def seat1_effect(tally: SeriesTally) -> Effect:
 
 
 def verdict_of(report: SeriesReport) -> Verdict | None:
-    """Return the verdict of the sequential test: inconclusive if all games were played, None without a test."""
+    """Return the verdict of the sequential test, inconclusive if the games ran out; None without a test."""
     test = report.tally.test
     return None if test is None else test.verdict(over=not (report.open_runs or report.stopped or report.failed))
 
@@ -64,7 +64,7 @@ def bots_of(report: SeriesReport) -> list[BotSpec]:
 
 
 class BotTotals:
-    """The totals of one bot over all its series: score, score by seat, milliseconds used, longest move."""
+    """The totals of one bot over all its series: score, score by seat, ms used, longest move."""
 
     def __init__(self, bot: BotSpec, runs: Sequence[SeriesRun]) -> None:
         self.score, self.seats = SeriesScore(), (SeriesScore(), SeriesScore())
@@ -79,7 +79,7 @@ class BotTotals:
 
 
 def _faults(report: SeriesReport) -> tuple[Counter[tuple[str, str]], dict[tuple[str, str], str]]:
-    """Count the faults by bot (or "engine") and kind, and keep the reason of the last of each."""
+    """Count the faults by bot (or "engine") and kind, and return the last reason for each."""
     counts, reasons = Counter[tuple[str, str]](), dict[tuple[str, str], str]()
     for run in report.runs:
         counts.update(run.tally.faults)
@@ -116,7 +116,7 @@ def rate_bots(report: SeriesReport) -> dict[str, Standing]:
 
 
 def _rows(report: SeriesReport) -> list[tuple[str, str, float, float, float]]:
-    """Return first, second, and wins, draws and losses of the first, without games that repeat others."""
+    """Return rows of two names and the first's wins, draws and losses, without games that repeat others."""
     rows = list[tuple[str, str, float, float, float]]()
     for run in report.runs:
         for bot in (0, 1):
@@ -131,10 +131,10 @@ def _rows(report: SeriesReport) -> list[tuple[str, str, float, float, float]]:
 
 
 def as_json(report: SeriesReport, record: str, warnings: Sequence[str]) -> dict[str, Any]:
-    """Return the report as plain values; scores are wins, draws, losses and points.
+    """Return the report as plain values. Scores are wins, draws, losses and points.
 
-    Of two bots: the effect, the pairs and the test, as the first of them sees it. Of more: `elo` and `se` of each,
-    whether its games are `enough` for them, and every two under `pairs`.
+    For two bots it has the effect, the pairs and the test, from the first bot's point of view. For more it has each
+    bot's `elo` and `se`, `enough` (its games suffice for these), and all pairings under `pairs`.
     """
     setup, faults = report.runs[0].setup, _faults(report)[0]
     tallies = [run.tally for run in report.runs]
@@ -233,7 +233,7 @@ def _score_json(score: SeriesScore) -> dict[str, float]:
 
 
 def score_line(report: SeriesReport) -> str:
-    """Return `random 3 - 5 greedy` and the void games; of more than two bots the points of each."""
+    """Return `random 3 - 5 greedy` and the number of void games; for more than two bots the points of each."""
     words = [_points(report)]
     return ", ".join([*words, *_void(report)])
 
@@ -251,12 +251,12 @@ def _points(report: SeriesReport) -> str:
 
 
 def status_line(report: SeriesReport) -> str:
-    """Return the score and what it says so far."""
+    """Return the score and the estimates so far."""
     return ", ".join([score_line(report), *filter(None, _found_so_far(report))])
 
 
 def _found_so_far(report: SeriesReport) -> tuple[str, str, str]:
-    """Return the Elo, the likelihood of superiority and the state of the test, "" for each that there is not."""
+    """Return the Elo, the likelihood of superiority and the state of the test; "" for each that is missing."""
     if len(report.runs) > 1:
         return "", "", ""
     test, found = report.tally.test, effect_of(report.tally)
@@ -269,9 +269,9 @@ def _found_so_far(report: SeriesReport) -> tuple[str, str, str]:
 
 
 def live_parts(report: SeriesReport, rate: str = "", left: str = "") -> list[LinePart]:
-    """Return the parts of the line that is shown while the games are played.
+    """Return the parts of the live line.
 
-    The bar shows how many games are played, or where a test stands between its bounds.
+    Its bar shows the share of games played, or the position of the test between its bounds.
     """
     done, total = report.done, sum(run.setup.games for run in report.runs)
     share = done / total if total else 1.0
@@ -302,7 +302,7 @@ def effect_of_match(report: SeriesReport) -> list[str]:
         by = f"by {sum(tally.penta_observed)} pairs" if any(tally.penta) else "by games"
         lines[0] += f", logistic, of {bots[0].name}, {by}"
     elif any(map(is_human, bots)):
-        lines = []  # a few games with a person are played for their own sake
+        lines = []  # nobody plays by hand to measure a bot
     if any(tally.penta):
         lines.append("pairs   " + ", ".join(f"{mean} {count}" for mean, count in zip(MEANS, tally.penta, strict=True)))
     if games := tally.games:
@@ -316,7 +316,7 @@ def effect_of_match(report: SeriesReport) -> list[str]:
 
 
 def print_report(report: SeriesReport, record: str) -> None:
-    """Print the final table, then one line each for what else there is to say."""
+    """Print the final table, and the lines below it."""
     setup = report.runs[0].setup
     title = f"{setup.setting.new_game.removeprefix('ggp-new ')}, time {setup.setting.control}"
     title += "".join(f", {bot.name} {bot.control}" for bot in bots_of(report) if bot.control)
@@ -395,7 +395,7 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     if distinct < games:
         yield f"{distinct} of {games} games are distinct" + (f": {ADVICE}" if repeated else "")
     if record and len(tallies) == 1 and effect_of(tallies[0]).enough:
-        yield f"Bradley-Terry Elo of the same games: ggp rate {record}"
+        yield f"for Bradley-Terry Elo of these games: ggp rate {record}"
     if report.plies:
         yield f"{counted(report.plies, 'ply', 'plies')} in {span(report.seconds)}, {_rate(report):,.0f} plies/s"
     faults, reasons = _faults(report)
@@ -403,8 +403,8 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
     for (who, what), count in sorted(faults.items()):
         why = escape_unprintable(reasons.get((who, what), "")).strip()
         yield f"fault: {who} {what} {count}" + (f": {why[:_REASON]}" if why else "")
-        if record and (place := places.get((who, what))):  # a fault of many games has none
-            yield f"  its dialogue and stderr: ggp show {shlex.quote(f'{record}#{place}')}"
+        if record and (place := places.get((who, what))):  # a fault seen only over many games has no place
+            yield f"  dialogue and stderr: ggp show {shlex.quote(f'{record}#{place}')}"
     if faults and not record:
         yield f"  {stderr_kept(report, {who for who, _ in faults})}"
     for bot, ms in _losses(report).taken().items():
@@ -417,7 +417,7 @@ def _closing_lines(report: SeriesReport, record: str) -> Iterator[str]:
 
 
 def _skipped_lines(report: SeriesReport) -> Iterator[str]:
-    """Say of each bot how many of its lines were no answers; what it prints for people belongs on stderr."""
+    """Yield a line for each bot with skipped output. Output for people belongs on stderr."""
     counts, firsts = Counter[str](), dict[str, str]()
     for run in report.runs:
         for index, bot in enumerate(run.setup.bots):
@@ -432,26 +432,26 @@ def _skipped_lines(report: SeriesReport) -> Iterator[str]:
 
 
 def why_incomplete(report: SeriesReport) -> Iterator[str]:
-    """Say what was suspended, failed or was stopped, and what to do, one line each."""
+    """Yield lines that say what was suspended, failed or was stopped, and what to do."""
     for who, reason in report.suspended.items():
         yield f"{who} is suspended: {reason}"
     if told := {bot.name for bot in bots_of(report)} & report.suspended.keys():
         yield stderr_kept(report, told)
     if failed := sum(run.tally.faults["engine", "engine_failed"] for run in report.runs):
-        yield f"THE ENGINE FAILED in {failed} matches, which are void: see the record"
+        yield f"THE ENGINE FAILED in {counted(failed, 'match', 'matches')}, which count as void: see the record"
     if report.gave_up:
         yield f"{report.waits}; no process could be started for {PATIENCE:.0f} s"
     if report.gone:
         yield report.failed
     elif report.failed:
-        yield f"cannot go on writing the record: {report.failed}; free space and repeat"
+        yield f"cannot write the record: {report.failed}; free some space and repeat the command"
     if report.deaths:
         recorded = report.runs[0].setup.record
-        how = "the same command resumes" if recorded else "with --record FILE the same command would resume"
+        how = "repeat the command to resume" if recorded else "use --record FILE to make the match resumable"
         who = f"worker processes died {report.deaths} times in a row" if report.deaths > 1 else "a worker process died"
         yield f"{who}; {how}"
     if report.stopped:
-        yield "stopped; the matches that were finished are kept"
+        yield "stopped; finished matches are kept"
 
 
 def exit_status(report: SeriesReport) -> int:
@@ -462,27 +462,27 @@ def exit_status(report: SeriesReport) -> int:
         bots = {bot.name: bot for run in report.runs for bot in run.setup.bots}
         for who, reason in report.suspended.items():
             if who in bots and is_built_in(bots[who]) and f"exit status {BAD_USAGE}" in reason:
-                return BAD_USAGE  # there is no such built-in, or no such option
+                return BAD_USAGE  # an unknown built-in bot or option
     void = any(run.tally.void for run in report.runs)
     return 1 if void or report.suspended or report.deaths or report.failed or report.gave_up else 0
 
 
 def stderr_kept(report: SeriesReport, names: Collection[str]) -> str:
-    """Say where the tracebacks of these bots are kept, or how to keep them."""
+    """Return where the tracebacks of these bots are kept, or how to keep them."""
     folder = report.runs[0].setup.extras.stderr_folder
     if folder:
         return "stderr: " + ", ".join(f"{folder}/{safe_name(name)}.log" for name in sorted(names))
-    return "to keep the whole traceback, repeat with --log-stderr DIR, or --record FILE for faults in a game"
+    return "to keep the whole traceback, repeat with --log-stderr DIR, or with --record FILE for faults in a game"
 
 
 def suspects(tallies: Sequence[SeriesTally]) -> str:
-    """Say how many games are suspect, and what follows from it."""
+    """Describe how many games are suspect, and what to do about it."""
     total = sum(tally.suspect for tally in tallies)
     late = sum(tally.late for tally in tallies)
-    lost = f"; {late} of them ended by time, which may not be the bot's fault" if late else ""
+    lost = f"; {late} of them ended by time, perhaps not the bot's fault" if late else ""
     return (
-        f"suspect: {counted(total, 'game')} in which this machine kept an answer waiting (--json names them); "
-        f"{'it counts' if total == 1 else 'they count'}{lost}; fewer --jobs or a larger --margin make such games rarer"
+        f"suspect: in {counted(total, 'game')} this machine kept an answer waiting (--json lists them); "
+        f"{'it counts' if total == 1 else 'they count'}{lost}; use fewer --jobs or a larger --margin to avoid this"
     )
 
 

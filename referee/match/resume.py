@@ -1,8 +1,8 @@
-"""Resume matches that were interrupted: the files that keep running matches, what is read from them, and how to go on.
+"""Resuming of interrupted matches: the files that keep running matches, how they are read, and how matches continue.
 
-A worker of `ggp match` or of a ladder writes a SideFile beside the record or the store; a lobby keeps one file for each
-match in MatchFiles. After a crash the next run reads these files, keeps the matches that had ended, and plays the
-others on from their last ply (`describe_match`).
+Each worker of `ggp match` or of a ladder writes a SideFile beside the record or the store; a lobby keeps one file per
+match in MatchFiles. After a crash the next run reads these files, keeps the finished matches, and continues the others
+from their last ply (`describe_match`).
 """
 
 import contextlib
@@ -34,13 +34,16 @@ def describe_match(
     book: str = "",
     keep_stderr: bool = True,
 ) -> Match:
-    """Describe match `number` of a series, to be played from its start or from where it was interrupted.
+    """Return match `number` of a series, to be played from its start or from where it was interrupted.
 
     Args:
+        setup: The series.
+        number: The number of the match, from 0.
+        key: The key of this attempt.
         opening: Plies that the bots do not choose.
-        before: The plies to go on from: of this match, or of the attempt before it if plies were taken back.
+        before: The plies to continue from: of this match, or after a takeback of the attempt before it.
         book: The place of the opening in a book.
-        keep_stderr: Keep what the bots write to stderr in the record.
+        keep_stderr: Keep the bots' stderr in the record.
     """
     other = before is not None and before.start.match != key
     return Match(
@@ -63,7 +66,7 @@ def describe_match(
 
 
 def lost_by_absence(record: Record, seat: int) -> Record:
-    """Return an interrupted match of at least one ply with an end: the bot in this seat did not come back, and lost."""
+    """End an interrupted match of at least one ply: the bot in this seat did not come back, and loses."""
     last = record.plies[-1]
     black = last.seat if (last.colour == "black") != (last.move == "swap-sides") else 3 - last.seat
     outcome = forfeit(not_reconnected(), seat, black)
@@ -85,11 +88,10 @@ def lost_by_absence(record: Record, seat: int) -> Record:
 
 
 class SideFile:
-    """The match that one worker plays, line by line. The worker holds a lock on the file while it writes.
+    """The match that one worker is playing, line by line. The worker locks the file while it writes.
 
-    Each match gets a new file, which takes over the name. So a reader that has the file of a match open can read it to
-    the end even after the next match has begun, and a file that was removed is back with the next match. Checking for
-    that at each ply would add a tenth to the time of a ply.
+    Each match gets a new file under the same name. So a reader of the old file can read that match to its end, and a
+    file that was removed is back with the next match. Checking for this at each ply would cost a tenth of a ply's time.
     """
 
     def __init__(self, record: str, number: int) -> None:
@@ -104,7 +106,7 @@ class SideFile:
             if self._folder is None:
                 self._folder = open_folder(self._path)
             self._file = open_new(*self._folder)
-        except OSError:  # the match can be played and recorded without a side file
+        except OSError:  # a match can be played and recorded without a side file
             self.close()
         return self._file
 
@@ -115,7 +117,7 @@ class SideFile:
             self._file = None
 
     def close(self) -> None:
-        """End the last match."""
+        """End the match and close the folder."""
         self.end()
         if self._folder is not None:
             os.close(self._folder[0])
@@ -123,17 +125,17 @@ class SideFile:
 
 
 def done_path(record: str, number: int) -> str:
-    """Return the file in which worker `number` (from 1) keeps finished matches until it has handed them over."""
+    """Return the file in which worker `number` (from 1) keeps finished matches until it has returned them."""
     return f"{record}.done-{number}"
 
 
 def _left_path(record: str) -> str:
-    """Return the file that keeps interrupted matches from the start of the run that resumes them to its end."""
+    """Return the file that keeps interrupted matches while the next run resumes them."""
     return f"{record}.left"
 
 
 def interrupted(record: str) -> dict[str, Record]:
-    """Return by key the matches that killed workers had begun, or had finished and not handed over.
+    """Return by key the matches that killed workers had begun, or had finished but not returned.
 
     If several files hold a match, the longest version is returned.
     """
@@ -147,20 +149,20 @@ def interrupted(record: str) -> dict[str, Record]:
                 known = found.setdefault(one.start.match, one)
                 if (one.end is not None, len(one.plies)) > (known.end is not None, len(known.plies)):
                     found[one.start.match] = one
-        except (OSError, RecordError):  # the worker was killed while it began a match
+        except (OSError, RecordError):  # the worker was killed when it began a match
             continue
     return found
 
 
 def take_interrupted(record: str) -> dict[str, Record]:
-    """Return the interrupted matches to a run that begins, and free the names of the side files for its workers.
+    """Return the interrupted matches to a new run, and free the names of the side files for its workers.
 
-    A file of its own keeps the matches until remove_side_files: if this run is killed before it has come as far, the
-    next run still finds them. Otherwise a bot could have a match start again by killing two runs.
+    A separate file keeps the matches until remove_side_files: if this run is killed early, the next run still finds
+    them. Otherwise a bot could make a match start over by killing two runs.
     """
     found = interrupted(record)
     if found:
-        with contextlib.suppress(OSError):  # without room for the file they are resumed nevertheless
+        with contextlib.suppress(OSError):  # without space for the file the matches are resumed nevertheless
             replace_file(Path(_left_path(record)), b"".join(one.lines() for one in found.values()), 0o600)
     _remove_numbered(record)
     return found
@@ -188,9 +190,9 @@ _SUFFIX, _SPARE = ".live", ".spare"
 
 
 class MatchFiles:
-    """The files of running matches in a folder, which it creates.
+    """The files of running matches in a folder, which is created if necessary.
 
-    The file of an ended match is used again: after many deletions, ext4 takes a millisecond to create a file.
+    The file of an ended match is reused, because after many deletions ext4 takes a millisecond to create a file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -202,6 +204,7 @@ class MatchFiles:
         """Open the file of one match. It stays until `remove`.
 
         Args:
+            key: The key of the match.
             again: The match is resumed.
 
         Returns:
@@ -221,9 +224,13 @@ class MatchFiles:
         return descriptor, b""
 
     def renew(self, key: str, descriptor: int, size: int) -> bool:
-        """Return True if the file of a match was removed, replaced, or is smaller than `size` bytes.
+        """Check that the file of a match was not removed or replaced, and has at least `size` bytes.
 
-        The descriptor then refers to a new, empty file. Raises OSError.
+        Returns:
+            False if it is intact. True if not; the descriptor then refers to a new, empty file.
+
+        Raises:
+            OSError: A new file cannot be created.
         """
         path = self._path(key)
         with contextlib.suppress(FileNotFoundError):
@@ -236,7 +243,7 @@ class MatchFiles:
         return True
 
     def remove(self, key: str) -> None:
-        """Release the file of a match that is stored, or void."""
+        """Release the file of a match that is stored or void."""
         spare = self._folder / f"{key}{_SPARE}"
         with contextlib.suppress(FileNotFoundError):
             self._path(key).rename(spare)
@@ -249,7 +256,7 @@ class MatchFiles:
         self._spare.clear()
 
     def recover(self) -> list[tuple[Record, bytes]]:
-        """Return the matches of the previous run with their lines, by key. Files that hold no match are deleted."""
+        """Return the matches of the previous run with their lines, sorted by key. Other files are deleted."""
         self.close()
         found = []
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):

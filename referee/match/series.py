@@ -1,4 +1,4 @@
-"""A series of matches: two bots, a setting, a seed, and what follows from them: keys, seats, openings, the tally.
+"""A series of matches: two bots, a setting and a seed, and what follows from them: keys, seats, openings, the tally.
 
 match_runner plays it, record_file keeps it.
 """
@@ -28,15 +28,15 @@ from ggp.referee.match.setting import Setting, Timeouts
 from ggp.referee.ratings.repeats import Observations, line_digest
 from ggp.referee.ratings.sequential import PlayedPair, SequentialTest
 
-MOST_SUSPECTS = 1000  # whose keys a tally keeps
+MOST_SUSPECTS = 1000  # suspect games whose keys a tally keeps
 
 
 @dataclass(frozen=True, slots=True)
 class GameResult:
-    """A match that was played to its end, void ones included; by bot, not by seat.
+    """The result of a match that ended, void or not. Values are by bot, not by seat.
 
-    `record`: its JSON lines, packed; empty where they are in a record file. `opening`, `moves`: digests of what was
-    played (see ratings.repeats); `moves` is -1 where that is unknown.
+    `record` holds its packed JSON lines, or nothing if they are in a record file. `opening` and `moves` are digests of
+    the plies (see ratings.repeats); `moves` is -1 if unknown.
     """
 
     number: int
@@ -56,23 +56,23 @@ class GameResult:
     moves: int = -1
     stolen: tuple[int, int] = (0, 0)  # ms of its turns that interrupts took
     slow_input: tuple[int, int] = (0, 0)  # ms that writes to it took because of how it reads
-    skipped: tuple[int, int] = (0, 0)  # its lines that were no answers
+    skipped: tuple[int, int] = (0, 0)  # lines of output that were not answers
     first_skipped: tuple[str, str] = ("", "")
 
     @property
     def attempt(self) -> int:
-        """Return how many void attempts came before."""
+        """Return how many void attempts preceded this one."""
         return attempt_of(self.key)
 
     @property
     def replayed(self) -> bool:
-        """Return True for a void attempt of a match that is still to be played (see outcome)."""
+        """Return True for a void attempt, after which the match is played again (see outcome)."""
         return not self.result and self.termination != Termination.PLY_LIMIT
 
 
 @dataclass(frozen=True)
 class SeriesConfig:
-    """All that a worker needs to play any match of the series. `record`: the path of the record, "" for none."""
+    """Everything that a worker needs to play any match of a series. `record` is the path of the record, "" for none."""
 
     setting: Setting
     engine: BotSpec
@@ -88,16 +88,19 @@ class SeriesConfig:
     pin: bool
     record: str
     referee: str
-    name: str = ""  # of the series in its keys; by default it follows from the rest
-    seeded: bool = False  # whether bots get a seed for each match
-    position: tuple[str, ...] = ()  # the plies that every match begins with, before those that are drawn
-    book: BookChoice | None = None  # the openings of pairs, in place of random plies
-    rules: tuple[AdjudicationRule, ...] = ()  # by which matches may end early
-    judge: BotSpec | None = None  # who says what the rules are about, in place of both bots
+    name: str = ""  # name of the series in keys; by default a hash of the rest
+    seeded: bool = False  # give the bots a seed for each match
+    position: tuple[str, ...] = ()  # plies that every match begins with, before random ones
+    book: BookChoice | None = None  # openings of pairs, instead of random plies
+    rules: tuple[AdjudicationRule, ...] = ()  # rules that may end matches early
+    judge: BotSpec | None = None  # a bot that evaluates positions for the rules, instead of both players
 
     @cached_property
     def series(self) -> str:
-        """Return its name, or eight hex digits for what is played by whom: the same keys after a restart."""
+        """Return the name of the series, or eight hex digits that depend on what is played by whom.
+
+        The same series has the same keys after a restart.
+        """
         if self.name:
             return self.name
         said = [
@@ -116,27 +119,27 @@ class SeriesConfig:
         return any(bot.own_play or bot.environment for bot in self.bots)
 
     def controls(self, number: int) -> tuple[TimeControl, TimeControl] | None:
-        """Return the control of each seat in this match, if a bot has one of its own."""
+        """Return the time control of each seat in this match, or None if no bot has its own."""
         first, second = (self.bots[index].control or self.setting.control for index in seats(number))
         return (first, second) if any(bot.control for bot in self.bots) else None
 
     def key(self, number: int, attempt: int = 0) -> str:
-        """Name a match in records: `SERIES-NUMBER` from 1, with `.ATTEMPT` when a void one is replayed."""
+        """Return the key of a match: `SERIES-NUMBER`, from 1, and `.ATTEMPT` if a void one is repeated."""
         return f"{self.series}-{number + 1}" + (f".{attempt}" if attempt else "")
 
     def number(self, key: str) -> int | None:
-        """Return the match that a key means, from 0; None if it is of another series."""
+        """Return the number of the match with this key, from 0; None if it belongs to another series."""
         series, _, rest = key.rpartition("-")
         digits = rest.partition(".")[0]
         return int(digits) - 1 if series == self.series and digits.isdigit() else None
 
     def result(self, number: int, record: Record) -> GameResult:
-        """Return the result of a match of this series from its record, which has an end."""
+        """Return the result of a match of this series from its complete record."""
         end, order = record.end, seats(number)
         assert end is not None
         by_seat = [[ply.ms for ply in record.plies if ply.seat == seat] for seat in (1, 2)]
         if end.ms and end.winner:
-            by_seat[2 - end.winner].append(end.ms)  # the turn of the loser that was no ply
+            by_seat[2 - end.winner].append(end.ms)  # the loser's last turn, which is not a ply
         skipped, first_skipped = [0, 0], ["", ""]  # by bot
         for found in filter(None, map(_SKIPPED.match, end.warnings)):
             bot = order[int(found["seat"]) - 1]
@@ -166,7 +169,7 @@ class SeriesConfig:
         )
 
     def bot_seeds(self, key: str) -> tuple[int, int] | None:
-        """Return the seeds of the bots, by seat, in the match with this key; None in a series without seeds."""
+        """Return the seeds of the bots, by seat, for the match with this key; None in a series without seeds."""
         return seeds_of(key) if self.seeded else None
 
 
@@ -183,25 +186,25 @@ def _by_bot(by_seat: tuple[int, ...], order: tuple[int, int]) -> tuple[int, int]
 
 
 def attempt_of(key: str) -> int:
-    """Return the attempt that a key names, from 0."""
+    """Return the attempt in a key, from 0."""
     digits = key.rpartition("-")[2].partition(".")[2]
     return int(digits) if digits.isdigit() else 0
 
 
 def seeds_of(key: str) -> tuple[int, int]:
-    """Return the seeds of the bots, by seat, in the match with this key of a seeded series."""
+    """Return the seeds of the bots, by seat, for the match with this key of a seeded series."""
     one, two = (hashlib.sha256(f"{key} {seat}".encode()).digest() for seat in (1, 2))
     return int.from_bytes(one[:4]) >> 1, int.from_bytes(two[:4]) >> 1
 
 
 def seats(number: int) -> tuple[int, int]:
-    """Return which bot (0 or 1) has seat 1 and which seat 2. Matches 2k and 2k+1 are a pair: seats exchanged."""
+    """Return which bot (0 or 1) has each seat. Matches 2k and 2k+1 are a pair, with the seats exchanged."""
     return (0, 1) if number % 2 == 0 else (1, 0)
 
 
 @dataclass(slots=True)
 class SeriesScore:
-    """One bot's score, as wins, draws and losses."""
+    """The score of one bot, as wins, draws and losses."""
 
     wins: int = 0
     draws: int = 0
@@ -221,57 +224,59 @@ class SeriesScore:
 
     @property
     def points(self) -> float:
+        """Return the points: a win is 1, a draw ½."""
         return self.wins + self.draws / 2
 
     @property
     def games(self) -> int:
+        """Return the number of games."""
         return self.wins + self.draws + self.losses
 
 
 @dataclass(slots=True)
 class SeriesTally:
-    """The score of a series as it grows: by bot, by seat, by colour, by pair of games.
+    """The score of a series so far: by bot, by seat, by colour, by pair of games.
 
-    `penta`: complete pairs by the points of the first bot, 0 to 2 in halves; `penta_seat1`: by those of seat 1.
-    `lines` and `pair_lines`: the games, and the complete pairs, without those that repeat others. `test` reads every
+    `penta` counts complete pairs by the points of the first bot, 0 to 2 in steps of ½; `penta_seat1` counts them by the
+    points of seat 1. `lines` and `pair_lines` count games and complete pairs without repetitions. `test` gets every
     pair that is complete or will have no result.
     """
 
     bots: tuple[SeriesScore, SeriesScore] = field(default_factory=lambda: (SeriesScore(), SeriesScore()))
     seats: tuple[tuple[SeriesScore, SeriesScore], tuple[SeriesScore, SeriesScore]] = field(
         default_factory=lambda: ((SeriesScore(), SeriesScore()), (SeriesScore(), SeriesScore()))
-    )  # of each bot: in seat 1, in seat 2
+    )  # for each bot: in seat 1, in seat 2
     colours: tuple[SeriesScore, SeriesScore] = field(
         default_factory=lambda: (SeriesScore(), SeriesScore())
     )  # black, white
     terminations: Counter[str] = field(default_factory=Counter)
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)  # (who, termination)
-    reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why, of the last of each of these
-    places: dict[tuple[str, str], str] = field(default_factory=dict)  # the key of the last game of each of these
+    reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # by fault: the last reason
+    places: dict[tuple[str, str], str] = field(default_factory=dict)  # by fault: the key of the last game
     used: list[int] = field(default_factory=lambda: [0, 0])
     longest: list[int] = field(default_factory=lambda: [0, 0])  # ms of a move
     losses: tuple[Losses, Losses] = field(default_factory=lambda: (Losses(), Losses()))  # of time, by bot
-    skipped: list[int] = field(default_factory=lambda: [0, 0])  # lines of each bot that were no answers
+    skipped: list[int] = field(default_factory=lambda: [0, 0])  # lines of each bot that were not answers
     first_skipped: list[str] = field(default_factory=lambda: ["", ""])
     penta: list[int] = field(default_factory=lambda: [0] * 5)
     penta_seat1: list[int] = field(default_factory=lambda: [0] * 5)
     test: SequentialTest | None = None
     plies: int = 0
     void: int = 0
-    lasting: int = 0  # void ones that are not replayed
+    lasting: int = 0  # void matches that are not played again
     suspect: int = 0
-    suspects: list[str] = field(default_factory=list)  # keys of the first of these
-    tried: Counter[int] = field(default_factory=Counter)  # by number: attempts at a match that were void
-    late: int = 0  # of these, lost on time
+    suspects: list[str] = field(default_factory=list)  # keys of the first suspect games
+    tried: Counter[int] = field(default_factory=Counter)  # by number: void attempts at a match
+    late: int = 0  # suspect games that were lost on time
     suspended: tuple[str, str] | None = None  # a bot that made too many of its last games void, and why
     lines: Observations = field(default_factory=Observations)  # outcomes: who had seat 1, its loss, draw or win
     pair_lines: Observations = field(default_factory=Observations)  # outcomes: points of bot 0, of seat 1
-    _halves: dict[int, "tuple[int | None, GameResult]"] = field(default_factory=dict)  # by pair: its game that is over
+    _halves: dict[int, "tuple[int | None, GameResult]"] = field(default_factory=dict)  # by pair: the game that is over
     _void: deque[str] = field(default_factory=lambda: deque(maxlen=WINDOW))  # who made each game void, "" for no bot
 
     @property
     def games(self) -> int:
-        """Count the games that were not void."""
+        """Return the number of games that were not void."""
         return self.bots[0].games
 
     @property
@@ -285,7 +290,7 @@ class SeriesTally:
         return self._observed_pairs(1)
 
     def observed(self, bot: int) -> SeriesScore:
-        """Return the score of a bot in its games in seat 1, without those that repeat others."""
+        """Return the score of a bot in its games in seat 1, without games that repeat others."""
         losses, draws, wins = (self.lines.counts[bot, cell] for cell in range(3))
         return SeriesScore(wins, draws, losses)
 
@@ -298,16 +303,16 @@ class SeriesTally:
 
     @property
     def attempts(self) -> int:
-        """Count everything that was added, void or not."""
+        """Return the number of matches that were added, void or not."""
         return self.games + self.void
 
     def forget_voids(self) -> None:
-        """Count the games that bots make void from here on: beginning the series again readmits them."""
+        """Forget the games that bots made void: restarting the series readmits them."""
         self.suspended = None
         self._void.clear()
 
     def add(self, played: GameResult) -> None:
-        """Count a match that is in the record; one that goes on under another key is no match of its own."""
+        """Count a match that is in the record. If plies were taken back, the match that continues it counts instead."""
         if played.termination == Termination.TAKEN_BACK:
             self.tried[played.number] = max(self.tried[played.number], 1 + played.attempt)
             return
@@ -376,24 +381,29 @@ class SeriesTally:
             self.test.offer(pair, result)
 
 
-# -- asks the engine for what a SeriesConfig lacks ---------------------------------------------------------------------
+# -- completion of a SeriesConfig by asking the engine ----------------------------------------------------------------
 
 
 PLIES_PER_CELL = 20  # "A match ends void after --max-plies (default 20 x cells)"
-FEWEST_CELLS = 50  # that a board is taken to have whose engine draws none: a game may begin with few moves
+FEWEST_CELLS = 50  # assumed for an engine that draws no board: a game may begin with few legal moves
 MOST_PLIES = 10**7
 
 
 class PrepareError(Problem):
-    """The engine knows no such game or option, or is none; str() is one line that names the remedy."""
+    """A program that is not an engine, or an unknown game or option; str() is one line that names the remedy."""
 
     code = "cannot-prepare"
 
 
 def prepare(setup: SeriesConfig, book: OpeningBook | None = None) -> tuple[SeriesConfig, list[str]]:
-    """Fill in the game's defaults and the limit on plies, and return what this engine cannot do.
+    """Fill in the game's defaults and the limit on plies, and play the first openings of the book on the engine.
 
-    The first openings of the book are played on the engine. Raises PrepareError, BookError.
+    Returns:
+        The complete configuration, and warnings about what this engine cannot do.
+
+    Raises:
+        PrepareError: The engine does not start, or refuses the game.
+        BookError: An opening cannot be played.
     """
     return run_blocking(_prepare(setup, book))
 
@@ -417,9 +427,16 @@ async def _prepare(setup: SeriesConfig, book: OpeningBook | None) -> tuple[Serie
 
 
 async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting, int]:
-    """Return the setting with the game's defaults, and the limit on plies, for which 0 asks.
+    """Return the setting with the game's defaults, and the limit on plies.
 
-    Raises PrepareError, EngineFailed.
+    Args:
+        engine: The engine.
+        setting: The game and its options.
+        max_plies: The limit on plies; 0 to get one that suits the game.
+
+    Raises:
+        PrepareError: The engine does not know the game, or refuses its options.
+        EngineFailed: The engine crashes or does not answer.
     """
     games = await engine.games()
     if setting.game not in games:
@@ -429,51 +446,55 @@ async def ask(engine: Engine, setting: Setting, max_plies: int) -> tuple[Setting
         begun = await engine.new_game(setting.new_game)
     except GameRefused as refused:
         raise PrepareError(f"{setting.game}: {refused}") from None
-    # Asked of every engine sooner or later, by bots at least: one that cannot answer it is found out before a match.
+    # Every engine needs this command, if only for its bots, so a failure should show before the first match.
     legal = await engine.legal_moves()
     limit = max_plies or min(begun.max_plies, MOST_PLIES) or PLIES_PER_CELL * await _cells(engine, legal)
     return replace(setting, defaults=defaults), limit
 
 
 async def _why_unknown(engine: Engine, game: str, games: Sequence[str]) -> str:
-    """Say that the engine does not list a game, with its own reason if it gives one."""
+    """Return that the engine does not know a game, with the engine's own reason if it gives one."""
     try:
         await engine.option_lines(game)
     except GameRefused as refused:
         if str(refused).strip() and not re.search(r"unknown|no game", str(refused)):
-            return f"the engine knows no game {game!r}: {refused}"
+            return f"the engine does not know the game {game!r}: {refused}"
     near = get_close_matches(game, games, 1)
     guess = f"; did you mean {near[0]}?" if near else ""
-    return f"the engine knows no game {game!r}; it knows {', '.join(games)}{guess}"
+    return f"the engine does not know the game {game!r}, only {', '.join(games)}{guess}"
 
 
 async def _play_up_to(engine: Engine, setup: SeriesConfig) -> None:
-    """Check that this engine takes the plies that every match begins with, and that the game is not over then."""
+    """Check that the engine accepts the plies that every match begins with, and that the game is not over after them.
+
+    Raises:
+        PrepareError: It does not, or the game is over.
+    """
     status = await engine.new_game(setup.setting.new_game) if setup.position else None
     for number, move in enumerate(setup.position, 1):
         assert status is not None
         try:
             _, status = await engine.play(status.to_play, move)
         except BotFault as fault:
-            raise PrepareError(f"the engine does not take ply {number} of the position, {move}: {fault}") from None
+            raise PrepareError(f"the engine refuses ply {number} of the position, {move}: {fault}") from None
     if status is not None and status.phase == OVER:
-        raise PrepareError(f"the game is over after ply {status.ply}: begin from an earlier one, as in FILE@-2")
+        raise PrepareError(f"the game is over after ply {status.ply}: begin from an earlier ply, as in FILE@-2")
 
 
 def lacks(engine: Engine) -> list[str]:
-    """Say what the referee cannot do with this engine."""
+    """Return warnings about what the referee cannot do with this engine."""
     return [f"the engine has no {command}: {_MISSED[command]}" for command in engine.lacks]
 
 
 _MISSED = {
-    "ggp-hash": "records hold no hash of the last position",
-    "ggp-score": "records hold no score",
-    "ggp-scene": f"--max-plies is counted from the first legal moves, at least {FEWEST_CELLS}, instead of the cells",
+    "ggp-hash": "records will not hold the hash of the last position",
+    "ggp-score": "records will not hold a score",
+    "ggp-scene": f"the default of --max-plies depends on the first legal moves (at least {FEWEST_CELLS}), not cells",
 }
 
 
 async def _cells(engine: Engine, legal: Sequence[str]) -> int:
-    """Count the cells of the board; without a scene, the first legal moves, at least FEWEST_CELLS."""
+    """Return the number of cells of the board; without a scene the number of legal moves, at least FEWEST_CELLS."""
     scene = await engine.scene()
     if scene:
         try:
@@ -481,7 +502,7 @@ async def _cells(engine: Engine, legal: Sequence[str]) -> int:
             if cells := len(drawn.get("cells") or drawn.get("points") or ()):
                 return cells
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
-            raise EngineFailed(f"ggp-scene answers no JSON object: {in_words(error)}") from None
+            raise EngineFailed(f"the answer to ggp-scene is not a JSON object: {in_words(error)}") from None
     return max(FEWEST_CELLS, len(legal))
 
 
@@ -489,15 +510,17 @@ async def _cells(engine: Engine, legal: Sequence[str]) -> int:
 
 
 _CHECKED = 1000  # openings of a book that are played on the engine before the first match
-_DRAWS = 100  # attempts to draw an opening that is not over before it begins
+_DRAWS = 100  # attempts to draw an opening that does not end the game
 
 
 async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[str, ...]:
-    """Return the setup's position and random plies after it, the same for both matches of a pair.
+    """Return the position of the setup and random plies after it, the same for both matches of a pair.
 
-    Raises GameRefused, EngineFailed.
+    Moves that are words (`pass`, `swap-sides`, `bid:7`) are drawn only if no move on the board is legal.
 
-    Words (`pass`, `swap-sides`, `bid:7`) are drawn only where no move on the board is legal.
+    Raises:
+        GameRefused: Every drawn opening ends the game.
+        EngineFailed: The engine crashes or does not answer.
     """
     if not setup.openings:
         return setup.position
@@ -506,33 +529,46 @@ async def draw_opening(engine: Engine, setup: SeriesConfig, pair: int) -> tuple[
         moves = await random_plies(engine, setup.setting.new_game, setup.position, setup.openings, chance)
         if moves is not None:
             return moves
-    raise GameRefused(f"no opening of {setup.openings} plies leaves a game to play: ask for fewer")
+    raise GameRefused(f"every random opening of {setup.openings} plies ends the game: choose fewer plies")
 
 
 async def play_opening(engine: Engine, setup: SeriesConfig, opening: Opening) -> tuple[str, ...]:
-    """Return the setup's position and an opening of a book after it, as canonical moves.
+    """Return the position of the setup and a book opening after it, as canonical moves.
 
-    Raises BookError, EngineFailed.
+    Raises:
+        BookError: A move is illegal, or the game is over.
+        EngineFailed: The engine crashes or does not answer.
     """
     status, moves = await engine.new_game(setup.setting.new_game), list[str]()
     for number, move in enumerate((*setup.position, *opening.moves), 1):
         where = f"{opening.place}, ply {number}"
         if status.phase == OVER:
-            raise BookError(f"{where}, {move}: the game is over before it")
+            raise BookError(f"{where}, {move}: the game is already over: shorten the opening")
         try:
             played, status = await engine.play(status.to_play, move)
         except BotFault as fault:
             raise BookError(f"{where}, {move}: {fault}") from None
         moves.append(played)
     if status.phase == OVER:
-        raise BookError(f"{opening.place}, ply {len(moves)}: the game is over, so nothing is left to play")
+        raise BookError(f"{opening.place}, ply {len(moves)}: this move ends the game: shorten the opening")
     return tuple(moves)
 
 
 async def random_plies(
     engine: Engine, new_game: str, position: Sequence[str], plies: int, chance: random.Random
 ) -> tuple[str, ...] | None:
-    """Play `position` and so many random plies; return the moves, or None if the game is over before."""
+    """Play `position` and random plies after it.
+
+    Args:
+        engine: The engine.
+        new_game: The command that begins the game.
+        position: The plies before the random ones.
+        plies: The number of random plies.
+        chance: The random generator.
+
+    Returns:
+        All moves, or None if the game is over too early.
+    """
     status, moves = await engine.new_game(new_game), list[str]()
     for move in position:
         _, status = await engine.play(status.to_play, move)

@@ -1,6 +1,6 @@
-"""One or several series played by worker processes: what the record holds already, what is left, how it goes.
+"""One or more series played by worker processes: what the record already holds, what is left, and the progress.
 
-Every match is made durable first, then counted, and only then announced.
+Every match is first synced to disk, then counted, and only then announced.
 """
 
 import time
@@ -23,12 +23,12 @@ from ggp.referee.ratings.sequential import SequentialTest
 from ggp.referee.ratings.sprt import Hypotheses
 
 _COMMIT = 0.05  # seconds: "durable by group commit (at most 100 ms)", with a slow disk and a late wake-up
-_DEATHS = 3  # times in a row that workers may die without a match in between
+_DEATHS = 3  # times that workers may die in a row, without finishing a match in between
 
 
 @dataclass(slots=True)
 class SeriesRun:
-    """A series while it is played: its tally so far, and the numbers of the matches that are left."""
+    """A series in progress: its tally so far, and the numbers of the matches that are left."""
 
     setup: SeriesConfig
     tally: SeriesTally
@@ -36,32 +36,33 @@ class SeriesRun:
 
     @property
     def done(self) -> int:
-        """Count the matches that are over."""
+        """Return the number of matches that are over."""
         return self.tally.games + self.tally.lasting
 
 
 @dataclass(slots=True)
 class SeriesReport:
-    """A report on one series or several, also while they are played. Times are CLOCK_MONOTONIC seconds."""
+    """The state of one or more series, during and after the run. Times are CLOCK_MONOTONIC seconds."""
 
     runs: list[SeriesRun]
-    book: OpeningBook | None = None  # of all series
-    plies: int = 0  # of the matches that were played, not of those that the record held
+    book: OpeningBook | None = None  # the opening book of all series
+    plies: int = 0  # plies of the matches played in this run, without those that the record held
     suspended: dict[str, str] = field(default_factory=dict)  # reasons by bot, or by "engine"
-    waits: str = ""  # why workers wait for their host, which cannot start processes now
+    waits: str = ""  # why workers wait for their host to start processes; "" if they do not
     waits_since: float = 0.0
     stopped: int = 0  # the signal that ended it early
-    began: float = 0.0  # with the first move of the first match, 0 before
-    ended: float = 0.0  # with the last match
+    began: float = 0.0  # time of the first move, 0 before
+    ended: float = 0.0  # end of the last match
     cpu: float = 0.0
     rss: int = 0  # KiB, the largest worker
     notices: list[str] = field(default_factory=list)  # about bots that give no valid answer, each once
-    deaths: int = 0  # how often in a row workers died, without a match in between
-    failed: str = ""  # why a worker could not keep what it played
-    gone: bool = False  # the record itself is no longer where it was
+    deaths: int = 0  # how often workers died in a row, without finishing a match in between
+    failed: str = ""  # why a match could not be written to the record
+    gone: bool = False  # the record is no longer in its place
 
     @property
     def seconds(self) -> float:
+        """Return the duration of the run in seconds."""
         return self.ended - self.began
 
     @property
@@ -71,23 +72,23 @@ class SeriesReport:
 
     @property
     def done(self) -> int:
-        """Count the matches of all series that are over."""
+        """Return the number of matches of all series that are over."""
         return sum(run.done for run in self.runs)
 
     @property
     def attempts(self) -> int:
-        """Count the matches of all series that were added, void or not."""
+        """Return the number of matches of all series that were added, void or not."""
         return sum(run.tally.attempts for run in self.runs)
 
     @property
     def decided(self) -> bool:
-        """Return True once the sequential test has stopped."""
+        """Return True once the sequential test has accepted a hypothesis."""
         test = self.tally.test
         return test is not None and bool(test.accepted)
 
     @property
     def over(self) -> bool:
-        """Return True if nothing more is to be played."""
+        """Return True if no more matches are to be played."""
         return (
             bool(self.stopped or self.failed or self.gave_up) or self.decided or all(map(self._is_suspended, self.runs))
         )
@@ -109,7 +110,7 @@ class SeriesReport:
         return [run for run in self.runs if run.left and not self._is_suspended(run)]
 
     def suspend(self, who: str, reason: str) -> None:
-        """Begin no more matches of this bot; none at all if it is the engine, or the openings."""
+        """Begin no more matches of this bot; no matches at all if it is the engine or the openings."""
         self.suspended.setdefault(who, reason)
 
     def _is_suspended(self, run: SeriesRun) -> bool:
@@ -117,7 +118,7 @@ class SeriesReport:
 
 
 def new_run(setup: SeriesConfig) -> SeriesRun:
-    """Begin a series of which no record holds anything."""
+    """Begin a series without a record."""
     return SeriesRun(setup, SeriesTally(), deque(range(setup.games)))
 
 
@@ -127,12 +128,12 @@ def resume_series(
     earlier: Mapping[str, int] | None = None,
     mix: bool = False,
 ) -> tuple[list[SeriesRun], RecordFile]:
-    """Open the record of these series and count the matches that it holds already.
+    """Open the record of these series, and count the matches that it already holds.
 
     Args:
         setups: Series that share one record.
-        hypotheses: Of a test on the first series, whose first bot is the new version.
-        earlier: How many attempts of each series the record held when this run began; voids count from there on.
+        hypotheses: The hypotheses of a test on the first series, whose first bot is the new version.
+        earlier: By series, how many attempts the record held when this run began; earlier void games are forgotten.
         mix: Count games of other versions of the bots as theirs; without it they are an error.
 
     Returns:
@@ -170,23 +171,27 @@ def resume_series(
 
 
 def found_in_record(report: SeriesReport, file: RecordFile) -> Iterator[str]:
-    """Say in lines for the user what the record held before this run."""
+    """Yield lines for the user about what the record held before this run."""
     record, total = report.runs[0].setup.record, sum(run.setup.games for run in report.runs)
     if file.dropped:
-        yield f"{record}: cut off {file.dropped} bytes of a match that was not finished"
-    yield from (f"{record}: {torn}; a match that was not finished" for torn in file.torn)
+        yield f"{record}: removed {file.dropped} bytes of an unfinished match"
+    yield from (f"{record}: {torn}; ignored as an unfinished match" for torn in file.torn)
     if held := total - sum(len(run.left) for run in report.runs):
-        yield f"{record} holds {held} of these {total} matches already: they are not played again"
+        yield f"{record} already holds {held} of these {total} matches, which are not played again"
 
 
 def _check_versions(setup: SeriesConfig, number: int, old: Record) -> None:
-    """Raise RecordFileError if a bot of this match was another version of its program."""
+    """Check that the bots of this match were the same versions of their programs as now.
+
+    Raises:
+        RecordFileError: They were not.
+    """
     for index, party in zip(seats(number), old.start.bots, strict=True):
         bot = setup.bots[index]
         if bot.version and party.hash and party.hash != bot.version:
             raise RecordFileError(
                 f"{setup.record} holds games of another version of {bot.name} ({party.hash[:12]}, now {bot.version}): "
-                "use --record another file, or --mix to count both versions as one bot",
+                "name another file with --record, or use --mix to count both versions as one bot",
                 code="other-version",
             )
 
@@ -194,11 +199,11 @@ def _check_versions(setup: SeriesConfig, number: int, old: Record) -> None:
 def run_series(
     report: SeriesReport, jobs: int, recorder: RecordFile, seen: Callable[[SeriesReport], None], cores: int = 1
 ) -> None:
-    """Play the matches that are left, until they are over, a signal comes or a worker dies.
+    """Play the remaining matches until they are over, a signal arrives or a worker dies.
 
     Args:
         report: Updated as matches end.
-        jobs: Matches at a time.
+        jobs: Matches played at a time.
         recorder: The open record file.
         seen: Called after each commit.
         cores: Cores of each match.
@@ -241,10 +246,17 @@ def play_what_is_left(
     cores: int,
     died: Callable[[], None],
 ) -> None:
-    """Do as run_series, and close the record. With a record, matches whose worker died go on in another worker.
+    """Play the remaining matches, and close the record.
+
+    With a record, matches whose worker died continue in another worker.
 
     Args:
-        died: Called before they go on.
+        report: Updated as matches end.
+        jobs: Matches played at a time.
+        recorder: The open record file.
+        seen: Called after each commit.
+        cores: Cores of each match.
+        died: Called before matches continue after a worker's death.
     """
     setups = [run.setup for run in report.runs]
     earlier = {run.setup.series: run.tally.attempts for run in report.runs}
@@ -267,7 +279,7 @@ def play_what_is_left(
 
 
 def _fill(pool: LocalPool, report: SeriesReport, begun: Mapping[str, Record]) -> None:
-    """Submit batches, at most two for each worker, so that no worker waits. Matches that were `begun` go on."""
+    """Submit batches, at most two per worker, so that no worker waits. `begun` matches continue where they stopped."""
     while pool.running < 2 * pool.jobs and not report.over and (runs := report.open_runs):
         size = max(1, min(pool.size, sum(len(run.left) for run in runs) // (4 * pool.jobs)))
         pool.submit(_next_batches(runs, size, begun, report.book))
@@ -276,7 +288,7 @@ def _fill(pool: LocalPool, report: SeriesReport, begun: Mapping[str, Record]) ->
 def _next_batches(
     runs: Sequence[SeriesRun], size: int, begun: Mapping[str, Record], book: OpeningBook | None
 ) -> list[Batch]:
-    """Take the next `size` matches, round by round: of all series those with the lowest numbers of pairs."""
+    """Take the next `size` matches, those with the lowest pair numbers of all series first."""
     batches = []
     while size > 0 and (left := [run for run in runs if run.left]):
         run = min(left, key=lambda run: run.left[0] // 2)
@@ -293,7 +305,7 @@ def _next_batches(
 
 
 def _count(chunks: list[BatchResult], recorder: RecordFile, report: SeriesReport) -> None:
-    """Make what was played durable, then count it."""
+    """Sync the played matches to disk, then count them."""
     recorder.commit()
     runs = {run.setup.series: run for run in report.runs}
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""What a series is played under: the game and its options, the control, the budgets; how they are read from words."""
+"""The setting of a series (game, options, time control) and its time-outs, and how they are parsed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,32 +13,38 @@ Seconds = Annotated[float, Meta(ge=0.001, le=3600)]
 
 
 class Timeouts(Struct, frozen=True, forbid_unknown_fields=True):
-    """The time-outs in seconds, apart from the clock (PROTOCOL §5), as `[budget]` in files."""
+    """Time-outs in seconds, apart from the clock (PROTOCOL §5); `[budget]` in configuration files."""
 
-    start: Annotated[Seconds, Meta(description="From the launch of a program to its name and commands.")] = 60.0
+    start: Annotated[Seconds, Meta(description="Launch of a program, until it has named itself and its commands.")] = (
+        60.0
+    )
     command: Annotated[Seconds, Meta(description="Any other command.")] = 10.0
     new: Annotated[Seconds, Meta(description="A new game.")] = 30.0
     agreement: Annotated[Seconds, Meta(description="A list of dead stones.")] = 30.0
     quit: Annotated[Seconds, Meta(description="The answer to `quit`.")] = 3.0
-    grace: Annotated[Seconds, Meta(description="After `quit`, and again after SIGTERM.")] = 1.0
-    stall: Annotated[Seconds, Meta(description="After its clock, until a silent bot counts as stalled.")] = 10.0
-    move: Annotated[Seconds, Meta(description="A move where the control is `none`.")] = NO_LIMIT / 1000
+    grace: Annotated[Seconds, Meta(description="Wait after `quit`, and again after SIGTERM.")] = 1.0
+    stall: Annotated[Seconds, Meta(description="Silence after a bot's time is up, before it counts as stalled.")] = 10.0
+    move: Annotated[Seconds, Meta(description="A move under the time control `none`.")] = NO_LIMIT / 1000
 
     @classmethod
     def parse(cls, words: tuple[str, ...]) -> "Timeouts":
-        """Read words of `name=seconds`. SettingError names the key and what it may be."""
+        """Parse words of the form `name=seconds`.
+
+        Raises:
+            SettingError: A name or a value is invalid.
+        """
         names = cls.__struct_fields__
         given: dict[str, float] = {}
         for word in words:
             name, _, text = word.partition("=")
             if name not in names:
-                raise SettingError(f"budget {name!r} is none of {', '.join(names)}")
+                raise SettingError(f"unknown budget {name!r}: write one of {', '.join(names)}")
             try:
                 given[name] = float(text)
             except ValueError:
                 given[name] = -1.0
             if not 0.001 <= given[name] <= 3600:
-                raise SettingError(f"budget {name}: {text!r} is no number of seconds between 0.001 and 3600")
+                raise SettingError(f"budget {name}={text}: write seconds between 0.001 and 3600")
         return cls(**given)
 
 
@@ -47,7 +53,7 @@ TIMEOUTS = Timeouts()
 
 @dataclass(frozen=True)
 class Setting:
-    """A game with the `options` that were given, `defaults` for all it has, and the time control."""
+    """A game, the `options` that were given, the `defaults` of all its options, and the time control."""
 
     game: str
     options: dict[str, str]

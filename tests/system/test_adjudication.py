@@ -64,7 +64,9 @@ def test_both_bots_say_a_score(tmp_path: Path) -> None:
     assert (ran.status, ran.json["terminations"]) == (0, {"adjudicated": 2})
     for record in records(tmp_path):
         assert record.end is not None and (record.end.result, record.end.winner) == ("B+R", 1)
-        assert record.end.detail.startswith("seat 2 is lost by 4 plies by both bots; points that seat 1 is ahead: 2")
+        assert record.end.detail.startswith(
+            "seat 2 was lost for 4 plies, judged by both bots; points that seat 1 is ahead: 2"
+        )
         assert record.end.plies == 11 and record.start.adjudication == "resign score=20 plies=4 after=4"
     assert ggp("verify", str(tmp_path / "games")).status == 0
 
@@ -87,7 +89,7 @@ def test_a_bot_judges_where_the_players_say_nothing(tmp_path: Path) -> None:
         if end and end.termination == "adjudicated":
             who, _, rates = end.detail.partition("; win rate of seat 1: ")
             lost = 3 - end.winner
-            assert who == f"seat {lost} is lost by 3 plies by the adjudicator {judge}"
+            assert who == f"seat {lost} was lost for 3 plies, judged by the adjudicator {judge}"
             assert all(0.55 <= float(rate) <= 1 if lost == 2 else 0 <= float(rate) <= 0.45 for rate in rates.split())
             assert end.winner in (1, 2) and end.plies >= 9
     assert [bot["name"] for bot in ran.json["bots"]] == ["a", "b"], "the judge is none of them"
@@ -99,7 +101,9 @@ def test_a_judge_that_dies_judges_the_next_match_again(tmp_path: Path) -> None:
     assert (ran.status, ran.json["terminations"]) == (0, {"rules": 2})
     for record in records(tmp_path):
         assert record.end is not None and record.end.culprit == ""
-        assert any("the adjudicator failed after ply 5, and judged no more: " in text for text in record.end.warnings)
+        assert any(
+            "the adjudicator failed after ply 5 and is not asked again: " in text for text in record.end.warnings
+        )
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_a_judge_that_dies_judges_the_next_match_again(tmp_path: Path) -> None:
         (("--adjudicator", "greedy", "--resign", "score=9 plies=2"), "adjudicator: says no score with its moves"),
         (("--adjudicator", "no-such-bot -x", "--resign", "winrate=0.1 plies=2"), "no program called 'no-such-bot'"),
         (("--draw", "winrate=0.1 plies=2"), "a: lists no ggp-genmove_analyze"),
-        (("--resign", "score=9"), "--resign: plies is a number of plies from 2"),
+        (("--resign", "score=9"), "--resign: plies must be a whole number from 2"),
     ],
 )
 def test_what_cannot_be_adjudicated_is_one_line_and_nothing_is_played(
@@ -149,7 +153,7 @@ def test_a_ladder_adjudicates(tmp_path: Path) -> None:
     ("pool", "said"),
     [
         ('resign = "winrate=0.1"', "club.toml: pool.main.resign: plies is a number of plies"),
-        ('draw = "x=1"', "club.toml: pool.main.draw: 'x=1': write winrate=0.02 plies=6 after=20"),
+        ('draw = "x=1"', "club.toml: pool.main.draw: invalid rule 'x=1': write winrate=0.02 plies=6 after=20"),
         ('adjudicator = "greedy"', "club.toml: pool.main.adjudicator: has nothing to judge by"),
         ('resign = "winrate=0.1 plies=2"', "club.toml: bot.a.command: lists no ggp-genmove_analyze"),
         (

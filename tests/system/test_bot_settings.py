@@ -145,7 +145,7 @@ def test_a_bot_that_lists_a_command_for_limits_gets_them(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("bot", "said"),
     [
-        ((), "a.nodes: takes no limit of nodes: it lists neither kata-set-param nor lz-setoption"),
+        ((), "a.nodes: cannot be limited by nodes: it lists neither kata-set-param nor lz-setoption"),
         (("limits", "refuses"), "a.nodes: answers `kata-set-param maxVisits 5` with `? no such parameter`"),
     ],
 )

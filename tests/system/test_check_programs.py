@@ -185,7 +185,7 @@ def test_the_steps_are_listed_without_running_any() -> None:
         (["--connect", "tcp://127.0.0.1:1", "--", "cat"], "name one program"),
         (["--", "no-such-program"], "no program called"),
         (["--only", "9.9", "--", "cat"], "there is no such rule"),
-        (["--game", "yugo,size", "--", "cat"], "is no option"),
+        (["--game", "yugo,size", "--", "cat"], "is not an option"),
         (["--connect", "nowhere"], "no program called"),
         (["--connect", "cat"], "is no address"),
         (["--junit", "/no/such/folder/x.xml", "--", "cat"], "there is no folder"),

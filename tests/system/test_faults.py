@@ -39,7 +39,7 @@ class FaultCase(NamedTuple):
     time: str = "20"
 
 
-LATE = r"no whole answer after 0\.[4-9] s"
+LATE = r"no complete answer after 0\.[4-9] s"
 TABLE = [
     # illegal or unreadable move
     FaultCase("illegal,move=3", "illegal_move", r"illegal move: ([A-D]\d is occupied|the button is taken)"),
@@ -62,7 +62,7 @@ TABLE = [
         *(r"ended in the middle of an answer: '=\d+ [A-D]'; exit status 7", "exit status 7"),
     ),
     FaultCase("complain", "disconnected", "exit status 70", "exit status 70"),
-    FaultCase("fork,status=3", "disconnected", "left its output open", "exit status 3"),
+    FaultCase("fork,status=3", "disconnected", "keeps its output open", "exit status 3"),
     # the same in the opponent's turn, from ply 2 on
     FaultCase("crash,when=after,move=2", "disconnected", "exit status 1", "exit status 1"),
     FaultCase("crash,when=play,move=2", "disconnected", "exit status 1", "exit status 1"),
@@ -281,8 +281,8 @@ def test_what_its_engine_does_wrong_is_no_fault_of_a_built_in_bot(how: str, word
     bots = [BotSpec(name, "random", (*BOTS, "random"), environment=(("GGP_ENGINE_PATIENCE", "0.5"),)) for name in "ab"]
     came = play(replace(make_setup("yugo,size=4", *bots), engine=BotSpec("engine", shlex.join(argv), argv)), (0,))
     assert void_twice(came)
-    assert words in came.end().detail and "which asks an engine of its own" in came.end().detail
-    assert str(came.suspended).startswith("it failed in 2 matches in a row, so no more are tried: the engine ")
+    assert words in came.end().detail and "which runs its own engine" in came.end().detail
+    assert str(came.suspended).startswith("it failed in 2 matches in a row, so the series ends: the engine ")
 
 
 def test_the_word_of_another_bot_on_the_engine_makes_no_match_void() -> None:
@@ -309,9 +309,9 @@ def test_the_report_counts_suspect_games_and_says_what_follows() -> None:
         tally.add(replace(facts, key=f"aa-{number}", termination="time" if number == 3 else "rules"))
     tally.add(replace(facts, key="aa-14", suspect=False))
     said = suspects([tally])
-    assert said.startswith("suspect: 13 games in which this machine kept an answer waiting (--json names them); ")
+    assert said.startswith("suspect: in 13 games this machine kept an answer waiting (--json lists them); ")
     assert "aa-1" not in said
-    assert "; they count; 1 of them ended by time, which may not be the bot's fault" in said
+    assert "; they count; 1 of them ended by time, perhaps not the bot's fault" in said
     assert tally.suspects == [f"aa-{number}" for number in range(1, 14)]
 
 

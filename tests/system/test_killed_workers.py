@@ -55,7 +55,7 @@ def test_a_match_of_a_killed_worker_goes_on_in_another(tmp_path: Path, killer: s
     words = ("match", "yugo,size=4", killer, "random", "--games", "6", "--jobs", "2", "--json")
     ran = ggp(*words)
     assert ran.status == 1 and ran.json["games"] < 6
-    assert "a worker process died; with --record FILE the same command would resume" in ran.err
+    assert "a worker process died; use --record FILE to make the match resumable" in ran.err
     (tmp_path / "deaths").unlink()
     ran = ggp(*words, "--record", str(record))
     assert ran.status == 0 and "a worker process died: its matches go on in another" in ran.err
@@ -74,7 +74,7 @@ def test_a_bot_that_always_kills_its_worker_gains_nothing(tmp_path: Path, killer
     record = tmp_path / "games.jsonl"
     words = ("match", "yugo,size=4", killer, "random", "--games", "2", "--jobs", "1", "--record", str(record))
     ran = ggp(*words)
-    assert ran.status == 1 and "worker processes died 4 times in a row; the same command resumes" in ran.err
+    assert ran.status == 1 and "worker processes died 4 times in a row; repeat the command to resume" in ran.err
     (first,) = interrupted(str(record)).values()
     assert first.end is None and len(first.plies) in (4, 5)
     (tmp_path / "killer.py").write_text(

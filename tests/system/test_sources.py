@@ -65,9 +65,9 @@ def test_a_good_source_plays_and_five_hostile_ones_do_not(tmp_path: Path) -> Non
     for line in (
         "failing is suspended: the build failed (exit status 2): "
         "make: *** [Makefile:2: all] Error 1 | no such header: board.h",
-        "device is suspended: the source cannot be used: 'disk' is a device or a pipe: leave it out",
-        "outside is suspended: the source cannot be used: '../../etc/cron.d/x' leads out of its folder",
-        "link is suspended: the source cannot be used: 'passwd' leads out of its folder",
+        "device is suspended: the source cannot be used: 'disk' is a device or a pipe: remove it",
+        "outside is suspended: the source cannot be used: '../../etc/cron.d/x' leads outside of its folder",
+        "link is suspended: the source cannot be used: 'passwd' leads outside of its folder",
         "zeros is suspended: the source cannot be used: it has more than 10000 files or 512 MiB",
     ):
         assert line in ran.json["messages"]
@@ -226,10 +226,13 @@ def sleeping() -> bool:
         ('command = "./bot"\nsource = "none.tar.gz"', "bot.b.source: "),
         ('command = "./bot"\nbuild = "make"', "bot.b.build: is of a source: write source, too, or remove it"),
         ('command = "./bot"\nsource = "good.tar.gz"\nbuild = "no-such-make"', "bot.b.build: no program called"),
-        ('command = "../bot"\nsource = "good.tar.gz"', "bot.b.command: '../bot' leads out of the source"),
+        ('command = "../bot"\nsource = "good.tar.gz"', "bot.b.command: '../bot' is outside the source folder"),
         ('command = "./bot"\nsource = "."', "bot.b.source: '.' holds "),
-        ('command = "./bot"\nsource = "pipe.tar.gz"', "pipe.tar.gz is neither a folder nor a .tar.gz: pack it again"),
-        ('command = "tcp://x:1"\nsource = "good.tar.gz"', "bot.b.command: 'tcp://x:1' has no source"),
+        (
+            'command = "./bot"\nsource = "pipe.tar.gz"',
+            "pipe.tar.gz is neither a folder nor a .tar.gz file: pack it as one",
+        ),
+        ('command = "tcp://x:1"\nsource = "good.tar.gz"', "bot.b.command: 'tcp://x:1' cannot be built from source"),
         ('command = "./bot"\nsource = "good.tar.gz"\ncwd = "."', "bot.b.cwd: it runs in the folder of its source"),
         ('command = "./bot"\nsource = "good.tar.gz"\nbuild_time = 0', "bot.b.build_time: 0 is not a number from 1"),
     ],

@@ -166,7 +166,7 @@ def test_an_attack_wins_nothing(arena: Arena, name: str) -> None:
     honest = HONEST_AT_WORK if attack.kept == "idle turn" else "random"
     without = arena.run("none", honest)
     if arena.level == "strict" and not arena.keeps(*PROPERTIES):
-        assert without.termination == "refused" and 'sandbox = "strict" cannot be had' in without.detail
+        assert without.termination == "refused" and 'sandbox = "strict" is not supported here' in without.detail
         return
     came = arena.run(name, honest)
     assert (without.culprit, without.left, without.seen) == ("", [], [])

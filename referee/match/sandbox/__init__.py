@@ -1,4 +1,4 @@
-"""What keeps a stranger's program from everything but its game: levels, what this machine offers, the guard.
+"""The sandbox of untrusted programs: its levels, what this machine supports, and the guard, which confines them.
 
-It knows nothing of matches. The guard itself is guard.c.
+It is independent of matches. The guard itself is guard.c.
 """

@@ -1,7 +1,7 @@
-"""Control groups: what one program and all that it starts may use, what they used, and stopping them for a while.
+"""Control groups of one program and its descendants: limits, usage, and suspending them.
 
-Groups are made beside or below that of this process, in the hierarchy of version 2 and in those of version 1, whichever
-are there and let us. Their names say whose they are, so that those of a dead process can be removed.
+Groups are made beside or below the group of this process, in the hierarchies of version 2 and version 1 that exist and
+permit it. Their names contain the process that made them, so that groups of a dead process can be removed.
 """
 
 import contextlib
@@ -15,9 +15,9 @@ from pathlib import Path
 from ggp.referee.match.sandbox.folders import process_began
 
 PREFIX = "ggp-"
-REFEREE = "ggp-referee"  # where our own processes go, for in version 2 only groups without any divide what they have
+REFEREE = "ggp-referee"  # the group of our own processes: in version 2 a group with processes has no child groups
 MEMORY, PIDS, USAGE, FREEZE, KILL = "memory", "pids", "usage", "freeze", "kill"
-_TRIES = 2000  # of a millisecond: a group may be busy for a moment after its last process
+_TRIES = 2000  # one per millisecond: a group may be busy for a moment after its last process has ended
 _MEMORY_FILES = {1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}
 _numbers = count(1)
 _ours: dict[str, list[str]] = {}  # names in use, and the paths of these groups
@@ -30,10 +30,10 @@ class GroupPlace:
     folder: str
     version: int
     offers: frozenset[str]
-    swaps: bool = False  # whether the use of swap space can be limited, too
+    swaps: bool = False  # swap space can be limited, too
 
     def limits(self, index: int, memory: int, processes: int) -> list[str]:
-        """Return the steps of the guard that set limits in group `index`; memory in bytes."""
+        """Return the guard's steps that set limits in group `index`; `memory` is in bytes."""
         steps = list[tuple[str, str]]()
         if MEMORY in self.offers:
             limit, swap = _MEMORY_FILES[self.version]
@@ -47,28 +47,29 @@ class GroupPlace:
 
 @dataclass(slots=True)
 class BotGroups:
-    """The groups of one program, in each place; the guard makes them."""
+    """The groups of one program, one in each place. The guard creates them."""
 
     places: Sequence[GroupPlace]
     name: str = field(default_factory=lambda: _new_name())
-    _files: dict[str, int] = field(default_factory=dict)  # descriptors that are kept
+    _files: dict[str, int] = field(default_factory=dict)  # open descriptors by file name
 
     def __post_init__(self) -> None:
         _ours[self.name] = self.paths
 
     @property
     def paths(self) -> list[str]:
+        """Return the folders of the groups."""
         return [f"{place.folder}/{self.name}" for place in self.places]
 
     def usage(self) -> int:
-        """Return the nanoseconds of processor time that it used so far."""
+        """Return the processor time used so far, in ns."""
         place = self._place(USAGE)
         if place.version == 1:
             return int(self._read(place, "cpuacct.usage"))
         return int(self._read(place, "cpu.stat").split(b"\n", 1)[0].split()[1]) * 1000
 
     def freeze(self, frozen: bool) -> None:
-        """Stop all of it, or let it go on."""
+        """Suspend all processes of the groups, or let them run again."""
         place = self._place(FREEZE)
         if place.version == 1:
             self._write(place, "freezer.state", b"FROZEN" if frozen else b"THAWED")
@@ -76,7 +77,7 @@ class BotGroups:
             self._write(place, "cgroup.freeze", b"1" if frozen else b"0")
 
     def out_of_memory(self) -> bool:
-        """Return True if a process of it was ended because memory ran out."""
+        """Return True if one of its processes was killed because memory ran out."""
         found = [place for place in self.places if MEMORY in place.offers]
         name = "memory.events" if found and found[0].version == 2 else "memory.oom_control"
         return bool(found) and self._counter(found[0], name, b"oom_kill") > 0
@@ -87,7 +88,7 @@ class BotGroups:
         return bool(found) and self._counter(found[0], "pids.events", b"max") > 0
 
     def remove(self) -> None:
-        """End what is left in them, and remove them."""
+        """Kill the processes left in the groups, and remove the groups."""
         for descriptor in self._files.values():
             os.close(descriptor)
         self._files.clear()
@@ -117,17 +118,17 @@ class BotGroups:
 
 
 def remove_groups(paths: Sequence[str]) -> None:
-    """End the processes of these groups, which are one program's, and remove them; they may be gone.
+    """Kill the processes of these groups, all of one program, and remove the groups. They may be gone already.
 
-    In version 1 what is stopped does not die before it goes on, so all of them go on before any is waited for.
+    In version 1 a suspended process does not die, so all groups are resumed before we wait for any.
     """
     for path in paths:
-        _let_go_on(path)
+        _resume(path)
     for path in paths:
         _remove_group(path)
 
 
-def _let_go_on(path: str) -> None:
+def _resume(path: str) -> None:
     for name, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
         with contextlib.suppress(OSError):
             file = os.open(f"{path}/{name}", os.O_WRONLY | os.O_CLOEXEC)
@@ -161,14 +162,14 @@ def _end_processes(path: str) -> None:
 
 
 def remove_own() -> None:
-    """Remove every group of this process, also one of a program that was just being started. All of them have ended."""
+    """Remove every group of this process, even of a program that was being started. All programs have ended."""
     for name, paths in list(_ours.items()):
         remove_groups(paths)
         _ours.pop(name, None)
 
 
 def remove_stale(places: Sequence[GroupPlace]) -> None:
-    """Remove the groups of processes that have died without doing so, and our own that are not in use."""
+    """Remove groups left by processes that have died, and unused groups of this process."""
     stale = dict[str, list[str]]()
     for place in places:
         with contextlib.suppress(OSError):
@@ -186,7 +187,7 @@ def _new_name() -> str:
 
 
 def _lives(name: str) -> bool:
-    """Return True if the process that made a group of this name lives, and is not ours."""
+    """Return True if the process that made a group of this name is alive, and is not this process."""
     pid, _, rest = name.removeprefix(PREFIX).partition("-")
     if not pid.isdigit() or int(pid) == os.getpid():
         return not pid.isdigit()
@@ -197,11 +198,15 @@ def _lives(name: str) -> bool:
 
 
 def find_places(kill: bool = True) -> tuple[list[GroupPlace], str]:
-    """Return the places that let us make groups, and why the first of the others does not.
+    """Find the places in which we may make groups.
 
-    `kill`: groups are needed to end what a program leaves behind.
+    Version 1 comes first: a process joins its groups without taking the kernel lock that blocks every fork.
 
-    Version 1 comes first: a process joins its groups without the lock of the kernel that stops every fork.
+    Args:
+        kill: Groups are needed to kill what a program leaves behind.
+
+    Returns:
+        The places, and why the first of the others cannot be used.
     """
     found, reason = list[GroupPlace](), ""
     offered = set[str]()
@@ -213,12 +218,12 @@ def find_places(kill: bool = True) -> tuple[list[GroupPlace], str]:
             place = _divided(folder) if version == 2 else folder
             offers, swaps = _try_group(place, version, wanted)
         except OSError as error:
-            reason = reason or f"no cgroup can be made here: {error.strerror}"
+            reason = reason or f"no cgroup can be created here: {error.strerror}"
             continue
         if offers:
             offered |= offers
             found.append(GroupPlace(place, version, frozenset(offers), swaps))
-    return found, reason or "no cgroup can be made here"
+    return found, reason or "no cgroup can be created here"
 
 
 def _offers(version: int, controllers: set[str]) -> set[str]:
@@ -229,7 +234,11 @@ def _offers(version: int, controllers: set[str]) -> set[str]:
 
 
 def _try_group(folder: str, version: int, wanted: set[str]) -> tuple[set[str], bool]:
-    """Make a group, and return what it offers of `wanted` and whether it limits swap space. Raises OSError."""
+    """Make a group. Return which of the `wanted` features it offers, and whether it limits swap space.
+
+    Raises:
+        OSError: No group can be made.
+    """
     path = f"{folder}/{_new_name()}"
     os.mkdir(path, 0o755)  # noqa: PTH102
     try:
@@ -248,7 +257,11 @@ def _try_group(folder: str, version: int, wanted: set[str]) -> tuple[set[str], b
 
 
 def _divided(folder: str) -> str:
-    """Return the folder of version 2 for groups with controllers, if it is delegated to us. Raises OSError."""
+    """Return the folder of version 2 for groups with controllers, if it is delegated to us.
+
+    Raises:
+        OSError: No group can be made.
+    """
     if folder.endswith(f"/{REFEREE}"):
         return folder.rpartition("/")[0]
     try:
@@ -264,12 +277,12 @@ def _divided(folder: str) -> str:
             switched_on = " ".join(f"+{name}" for name in sorted(offered))
             Path(folder, "cgroup.subtree_control").write_text(switched_on, encoding="utf-8")
     except OSError:
-        pass  # groups without controllers may be possible all the same
+        pass  # groups without controllers may still be possible
     return folder
 
 
 def _is_delegated(folder: str) -> bool:
-    """Return True if systemd has given us all of this group, by Delegate=yes."""
+    """Return True if systemd has delegated this whole group to us with Delegate=yes."""
     with contextlib.suppress(OSError):
         if os.getxattr(folder, "user.delegate") == b"1":
             return True
@@ -279,9 +292,9 @@ def _is_delegated(folder: str) -> bool:
 
 
 def _hierarchies() -> Iterator[tuple[str, int, set[str]]]:
-    """Iterate over the folder of our own group in each hierarchy, its version and controllers; version 2 last."""
+    """Yield the folder of our own group in each hierarchy, with its version and controllers; version 2 last."""
     try:
-        # Paths are bytes to the kernel: one that is no UTF-8 must not keep us from the others.
+        # Paths are bytes for the kernel. One that is invalid UTF-8 must not prevent using the others.
         own = [line.split(":", 2) for line in os.fsdecode(Path("/proc/self/cgroup").read_bytes()).splitlines()]
         mounts = [line.split(" - ", 1) for line in os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).splitlines()]
     except OSError:

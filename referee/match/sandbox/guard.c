@@ -1,15 +1,15 @@
-/* The guard: it starts a bot or an engine, confined or not.
+/* The guard: starts a bot or an engine, confined or not.
 
        guard STEP ARGUMENT … STEP ARGUMENT … -- PROGRAM ARGUMENT …
 
-   The steps are done in order; `steps` at the end lists them, and referee/match/sandbox/start.py writes them. What happens is
-   told in lines on descriptor 3: `init PID`, `bot PID`, `failed STEP ARGUMENT ERRNO`, later `call NAME`. A guard without
-   the step `init` becomes the program itself, and says nothing unless a step fails.
+   The steps are executed in order. `steps` at the end of this file lists them, and referee/match/sandbox/start.py
+   composes them. The guard reports in lines on descriptor 3: `init PID`, `bot PID`, `failed STEP ARGUMENT ERRNO`, and
+   later `call NAME`. A guard without the step `init` becomes the program itself, and reports only a failed step.
 
-   With `init` there are two processes more, children of our parent: the program, and one that stays with it. That is
-   the first process of the program's process namespace; it gets what the program leaves behind, names its forbidden
-   system calls, and answers those that guard_answers.h is about. When our parent has died it ends all of them and removes
-   their cgroups. */
+   With `init` there are two more processes, both children of our parent: the program, and one that stays with it. The
+   latter is the first process of the program's process namespace. It reaps what the program leaves behind, reports its
+   forbidden system calls, and answers the calls of guard_answers.h. If our parent dies, it kills all of them and
+   removes their cgroups. */
 
 #define _GNU_SOURCE
 #include <linux/audit.h>
@@ -119,10 +119,10 @@ static void handle(long signal, long handler)
 static void stay(long guard_itself)
 {
     int seen = 0;
-    long bot = -1, told[2] = {0, -1}; /* the program, and where its forbidden calls are heard of */
+    long bot = -1, told[2] = {0, -1}; /* the program, and the listener for its forbidden calls */
     struct pollfd on[4] = {{(int)parent, POLLIN, 0}, {(int)tell_out, POLLIN, 0}, {(int)guard_itself, POLLIN, 0}, {-1, POLLIN, 0}};
-    CALL(chdir, "/", 0, 0, 0, 0); /* so that the new root becomes ours, too */
-    handle(SIGCHLD, 1); /* ignored: the kernel reaps what is left to us */
+    CALL(chdir, "/", 0, 0, 0, 0); /* so that pivot_root changes our root, too */
+    handle(SIGCHLD, 1); /* ignored, so that the kernel reaps orphans left to us */
     handle(SIGPIPE, 1);
     prepare_answers();
     for (;;) {
@@ -134,7 +134,7 @@ static void stay(long guard_itself)
             CALL(read, tell_out, told, sizeof told, 0, 0);
             listener = told[1];
             if (told[0] <= 0)
-                break; /* it could not be started */
+                break; /* the program could not be started */
             bot = CALL(pidfd_open, told[0], 0, 0, 0, 0);
             for (int i = 0; i < REPORT; i++)
                 CALL(close, i, 0, 0, 0, 0);
@@ -148,7 +148,7 @@ static void stay(long guard_itself)
         else if (on[3].revents)
             on[3].fd = -1;
     }
-    long patience[2] = {2, 0}; /* the guard dies with our parent, and may have made a cgroup after that */
+    long patience[2] = {2, 0}; /* the guard also dies with our parent, but may still be making a cgroup */
     if (on[2].fd >= 0)
         CALL(ppoll, on + 2, 1, patience, 0, 8);
     if (on[1].fd >= 0 && CALL(ppoll, on + 1, 1, (long[2]){0}, 0, 8) > 0 && on[1].revents & POLLIN)
@@ -157,9 +157,9 @@ static void stay(long guard_itself)
     CALL(exit_group, 0, 0, 0, 0, 0);
 }
 
-/* -- steps: each returns 0 or more, or an error below 0 ------------------------------------------------------------ */
+/* -- steps: each returns a number >= 0, or a negative errno -------------------------------------------------------- */
 
-/* parent PID: we are killed when it ends; it may have ended already. */
+/* parent PID: kill us when it ends. It may have ended already. */
 static long set_parent(char **word)
 {
     long done = CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -168,7 +168,7 @@ static long set_parent(char **word)
     return done;
 }
 
-/* cpus N,N,…: the cores that it may run on. */
+/* cpus N,N,…: set the cores that the program may run on. */
 static long set_cpus(char **word)
 {
     unsigned long mask[16] = {0};
@@ -182,14 +182,14 @@ static long set_cpus(char **word)
     return CALL(sched_setaffinity, 0, sizeof mask, mask, 0, 0);
 }
 
-/* limit RESOURCE N: soft and hard. */
+/* limit RESOURCE N: set the soft and the hard limit. */
 static long set_limit(char **word)
 {
     unsigned long limit[2] = {(unsigned long)number(word[1]), (unsigned long)number(word[1])};
     return CALL(prlimit64, 0, number(word[0]), limit, 0, 0);
 }
 
-/* init: see the beginning of this file. */
+/* init: start the process that stays; see the top of this file. */
 static long start_init(char **word)
 {
     (void)word;
@@ -209,17 +209,17 @@ static long start_init(char **word)
     return done;
 }
 
-/* user UID GID: without other groups. */
+/* user UID GID: change user and group, and leave all other groups. */
 static long set_user(char **word)
 {
     long uid = number(word[0]), gid = number(word[1]), done = CALL(setgroups, 0, 0, 0, 0, 0);
     done = done < 0 ? done : CALL(setresgid, gid, gid, gid, 0, 0);
     done = done < 0 ? done : CALL(setresuid, uid, uid, uid, 0, 0);
-    CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* another user forgets it */
+    CALL(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* the kernel clears it when the user changes */
     return done;
 }
 
-/* drop: every capability, also those that a user namespace gives. */
+/* drop: drop every capability, including those that a user namespace gives. */
 static long drop_capabilities(char **word)
 {
     uint32_t header[2] = {0x20080522, 0}, none[6] = {0};
@@ -236,14 +236,14 @@ static long keep_privileges(char **word)
     return CALL(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/* signal: whether our parent, a process of our own user, is out of reach. */
+/* signal: fail if we can send a signal to our parent, a process of the same user. */
 static long try_signal(char **word)
 {
     (void)word;
     return CALL(kill, CALL(getppid, 0, 0, 0, 0, 0), 0, 0, 0, 0) == -EPERM ? 0 : -EACCES;
 }
 
-/* listener: whether the filter before asks the process that stays; another filter may do so already. */
+/* listener: fail if the previous filter has no listener, because another filter has one already. */
 static long try_listener(char **word)
 {
     (void)word;
@@ -266,7 +266,7 @@ static const struct { const char *name; int words; long (*run)(char **); } steps
     {"listener", 0, try_listener},
 };
 
-/* Become the program. A script without a first line for it is one of the shell, as shells have it. */
+/* Become the program. Like a shell, run a script without `#!` with /bin/sh. */
 static void run(char **words)
 {
     long done = CALL(close_range, REPORT, ~0U, 1 << 2, 0, 0);
@@ -301,7 +301,7 @@ static int guard(int argc, char **argv, char **variables)
         }
         word += 1 + steps[step].words;
     }
-    if (word + 1 >= end) /* no program: whether the steps can be done */
+    if (word + 1 >= end) /* without a program the steps are only tried */
         return 0;
     if (!has_init)
         run(word + 1);

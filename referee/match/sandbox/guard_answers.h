@@ -1,4 +1,4 @@
-/* Answers to the system calls of a program that a filter alone cannot judge. Included by guard.c alone.
+/* Answers to system calls that a filter alone cannot judge. Only guard.c includes this.
 
    Whoever wakes a file runs every entry of epoll on it, at once: a timer runs them in an interrupt, on the clock of
    the opponent, and a write to the program's stdin runs them in the referee. The kernel limits entries by a setting of the
@@ -8,12 +8,12 @@
 #ifndef GUARD_ANSWERS_H
 #define GUARD_ANSWERS_H
 
-/* Node has three of epoll with eight entries, Go one with five; the runtime of Haskell has one timer a process. */
+/* Node.js uses three epolls with eight entries, Go one with five; the runtime of Haskell uses one timer per process. */
 enum { MOST_POLLS = 64, MOST_ENTRIES = 64, MOST_TIMERS = 4 };
 enum { ADD_ENTRY = 1, WAKES_MACHINE = 1 << 29, F_DUPFD_CLOEXEC_ = 1030, F_GETFL_ = 3, CAP_PTRACE = 19 };
 enum { LOCK_NB_ = 4, WALL_CLOCK = 0, MONOTONIC = 1, SINCE_BOOT = 7, RLIMIT_FILES = 7 };
 
-struct seccomp_give { uint64_t id; uint32_t flags, srcfd, newfd, newfd_flags; }; /* old headers lack it */
+struct seccomp_give { uint64_t id; uint32_t flags, srcfd, newfd, newfd_flags; }; /* missing in old headers */
 #define GIVE_DESCRIPTOR SECCOMP_IOW(3, struct seccomp_give)
 #define GIVE_AND_ANSWER 2u
 #define MAKE_THE_CALL 1u
@@ -24,7 +24,7 @@ __attribute__((packed))
 #endif
 ;
 
-static long polls = -1, timers = -1; /* they watch the descriptors that were made */
+static long polls = -1, timers = -1; /* epolls that contain the descriptors that were given out */
 static int reads_others;
 
 /* An epoll whose entries are the descriptors that are still open, wherever they are: an entry goes with the last copy.
@@ -37,7 +37,7 @@ static long new_watch(void)
     return watch;
 }
 
-/* A copy of a descriptor of the caller, who can no longer exchange what it refers to. */
+/* Copy a descriptor of the caller, so that the caller cannot replace what it refers to. */
 static long copy_of(long caller, uint64_t descriptor)
 {
     return CALL(pidfd_getfd, caller, (int)descriptor, 0, 0, 0);
@@ -50,7 +50,7 @@ static void prepare_answers(void)
     polls = new_watch(), timers = new_watch();
     reads_others = CALL(capget, header, sets, 0, 0, 0) >= 0 && sets[0] >> CAP_PTRACE & 1;
     long own = CALL(pidfd_open, CALL(getpid, 0, 0, 0, 0, 0), 0, 0, 0, 0), copy = copy_of(own, (uint64_t)own);
-    reads_others = reads_others && copy >= 0; /* a filter of a container or a unit may forbid it */
+    reads_others = reads_others && copy >= 0; /* the filter of a container or a systemd unit may forbid it */
     CALL(close, own, 0, 0, 0, 0);
     CALL(close, copy, 0, 0, 0, 0);
     if (CALL(prlimit64, 0, RLIMIT_FILES, 0, most, 0) >= 0) { /* entries go by the number of a descriptor: see add_at */
@@ -59,7 +59,7 @@ static void prepare_answers(void)
     }
 }
 
-/* How many entries a descriptor of epoll has; 0 for other descriptors. */
+/* Return how many entries an epoll has; 0 for other descriptors. */
 static long count_entries(long poll)
 {
     char path[64], data[1024], *end = add_number(add(path, path + 32, "/proc/self/fdinfo/"), path + 63, poll);
@@ -79,7 +79,7 @@ static long count_entries(long poll)
     return size < 0 ? size : count;
 }
 
-/* Give the caller the descriptor, unless `most` of its kind are open. Returns its number there, or an error. */
+/* Give the caller a descriptor, unless `most` of its kind are open. Return the caller's number for it, or an error. */
 static long give(uint64_t call, long made, long watch, long most, long flags, int *answered)
 {
     struct poll_event none = {0, 0};
@@ -92,7 +92,7 @@ static long give(uint64_t call, long made, long watch, long most, long flags, in
         struct seccomp_give what = {call, GIVE_AND_ANSWER, (uint32_t)made, 0, (uint32_t)(flags & O_CLOEXEC)};
         done = CALL(ioctl, listener, GIVE_DESCRIPTOR, &what, 0, 0);
         *answered = done >= 0;
-        if (done == -EINVAL) { /* before Linux 5.14 the answer is a call of its own */
+        if (done == -EINVAL) { /* before Linux 5.14 the answer needs a separate call */
             what.flags = 0;
             done = CALL(ioctl, listener, GIVE_DESCRIPTOR, &what, 0, 0);
         }
@@ -112,13 +112,13 @@ static long give_poll(const struct seccomp_notif *asked, int *answered)
 static long give_timer(const struct seccomp_notif *asked, int *answered)
 {
     long clock = (int)asked->data.args[0], flags = (int)asked->data.args[1];
-    if (clock != WALL_CLOCK && clock != MONOTONIC && clock != SINCE_BOOT) /* the others wake the machine */
+    if (clock != WALL_CLOCK && clock != MONOTONIC && clock != SINCE_BOOT) /* other clocks can wake the machine */
         return -EINVAL;
     long made = CALL(timerfd_create, clock, flags | O_CLOEXEC, 0, 0, 0);
     return give(asked->id, made, timers, MOST_TIMERS, flags, answered);
 }
 
-/* The process of a thread: before Linux 6.9 a thread has no descriptor. */
+/* Return the process of a thread: before Linux 6.9 a thread has no pidfd. */
 static long process_of(long thread)
 {
     char path[64], data[1024], *end = add_number(add(path, path + 32, "/proc/"), path + 48, thread);
@@ -182,14 +182,14 @@ static long lock_file(const struct seccomp_notif *asked, long caller)
     long done = mode < 0 ? mode : (mode & 3) == 0 ? -EBADF : CALL(flock, file, operation | LOCK_NB_, 0, 0, 0);
     if (file >= 0)
         CALL(close, file, 0, 0, 0, 0);
-    if (done == -EAGAIN && !(operation & LOCK_NB_)) { /* as after a signal: the caller tries again */
+    if (done == -EAGAIN && !(operation & LOCK_NB_)) { /* as after a signal, so that the caller tries again */
         CALL(nanosleep, pause, 0, 0, 0, 0);
         return -EINTR;
     }
     return done;
 }
 
-/* Look at the caller's descriptors. Where this machine does not let us, the kernel does what the call says. */
+/* Look at the caller's descriptors. If this machine does not let us, the kernel executes the call. */
 static long answer_for(const struct seccomp_notif *asked, uint32_t *flags)
 {
     long process = process_of(asked->pid), caller = process < 0 ? process : CALL(pidfd_open, process, 0, 0, 0, 0);
@@ -205,23 +205,23 @@ static long answer_for(const struct seccomp_notif *asked, uint32_t *flags)
     return done;
 }
 
-/* A forbidden call ends its process as SIGSYS would; the call is not made in any case. */
+/* Kill the process that made a forbidden call, as SIGSYS would. The call is never executed. */
 static void end_caller(const struct seccomp_notif *asked, int seen)
 {
     if (seen < MOST_CALLS)
         say("call", name_of(asked->data.nr), 0, 0);
     long caller = CALL(pidfd_open, asked->pid, 0, 0, 0, 0);
     if (CALL(ioctl, listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id, 0, 0) < 0)
-        ; /* it has ended, and its number may be another's */
+        ; /* the process has ended, and its ID may be in use again */
     else if (caller >= 0)
         CALL(pidfd_send_signal, caller, seen ? SIGKILL : SIGSYS, 0, 0, 0);
-    else /* a thread has no such descriptor */
+    else /* a thread has no pidfd */
         CALL(kill, asked->pid, seen ? SIGKILL : SIGSYS, 0, 0, 0);
     if (caller >= 0)
         CALL(close, caller, 0, 0, 0, 0);
 }
 
-/* Answer one call. Returns how many forbidden ones there were. */
+/* Answer one call. Return the number of forbidden calls so far. */
 static int answer_call(int seen)
 {
     struct seccomp_notif asked;

@@ -1,11 +1,11 @@
-/* The system calls that no bot needs, by what it gets for one. All others are allowed. */
+/* System calls that no bot needs, grouped by the consequence of calling them. All others are allowed. */
 
 #ifndef GUARD_CALLS_H
 #define GUARD_CALLS_H
 
 #include <asm/unistd.h>
 
-/* Attacks on other processes and on the machine: the bot is ended, and the call is named. */
+/* Attacks on other processes and on the machine: the bot is killed, and the call is reported. */
 #define FORBIDDEN(X) \
     X(ptrace) X(process_vm_readv) X(process_vm_writev) X(pidfd_getfd) X(open_by_handle_at) \
     X(mount) X(umount2) X(pivot_root) X(open_tree) X(move_mount) X(fsopen) X(fsmount) X(fspick) X(mount_setattr) \
@@ -16,10 +16,10 @@
 #else
 #define SOMETIMES_FORBIDDEN(X)
 #endif
-/* By number, because the headers of some machines do not know them. */
+/* By number, because some headers lack them. */
 #define LATE_FORBIDDEN(X) X(quotactl_fd, 443) X(open_tree_attr, 467)
 
-/* What a runtime may try and do without: refused as not permitted. */
+/* Calls that a runtime may try, but can do without: refused with EPERM. */
 #define REFUSED(X) \
     X(unshare) X(setns) X(chroot) X(add_key) X(request_key) X(keyctl) X(perf_event_open) X(userfaultfd) \
     X(fanotify_init) X(fanotify_mark) X(name_to_handle_at) X(get_robust_list) X(syslog) X(adjtimex) \

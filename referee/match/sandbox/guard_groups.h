@@ -16,7 +16,7 @@ static long write_file(long folder, const char *path, const char *text)
     return done;
 }
 
-/* group PATH: a cgroup that is to be made; its parent is there. */
+/* group PATH: register a cgroup that `make` will create; its parent exists. */
 static long register_group(char **word)
 {
     char *last = word[0];
@@ -34,7 +34,7 @@ static long register_group(char **word)
     return folder;
 }
 
-/* make: the cgroups. */
+/* make: create the registered cgroups. */
 static long make_groups(char **word)
 {
     (void)word;
@@ -55,7 +55,7 @@ static long in_group(int group, const char *file, const char *text)
     return done;
 }
 
-/* set GROUP FILE VALUE */
+/* set GROUP FILE VALUE: write to a file of a cgroup. */
 static long set_in_group(char **word)
 {
     return in_group((int)number(word[0]), word[1], word[2]);
@@ -66,13 +66,13 @@ static long join_groups(char **word)
     long done = 0;
     (void)word;
     for (int i = 0; i < group_count && done >= 0; i++) {
-        done = in_group(i, "tasks", "0"); /* in version 1, and without the lock that cgroup.procs waits for */
+        done = in_group(i, "tasks", "0"); /* version 1 only, without the lock that cgroup.procs waits for */
         done = done == -ENOENT ? in_group(i, "cgroup.procs", "0") : done;
     }
     return done;
 }
 
-/* What a dead parent cannot end and remove any more. */
+/* Kill and remove what our parent can no longer clean up because it died. */
 static void clear(long program, long descriptor)
 {
     long pause[2] = {0, 1000000};
@@ -80,10 +80,10 @@ static void clear(long program, long descriptor)
         CALL(kill, -1, SIGKILL, 0, 0, 0);
     else if (program > 0)
         CALL(kill, -program, SIGKILL, 0, 0, 0);
-    if (descriptor >= 0) /* it may have left its group */
+    if (descriptor >= 0) /* the program may have left its group */
         CALL(pidfd_send_signal, descriptor, SIGKILL, 0, 0, 0);
     for (int i = 0; i < group_count; i++) {
-        in_group(i, "freezer.state", "THAWED"); /* in version 1 nothing stopped dies before it goes on */
+        in_group(i, "freezer.state", "THAWED"); /* in version 1 a suspended process does not die */
         in_group(i, "cgroup.kill", "1");
     }
     for (int i = 0; i < group_count; i++)

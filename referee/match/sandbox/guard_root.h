@@ -1,9 +1,9 @@
-/* Steps of the guard that say where a program runs: its niceness, folder, namespaces, and a root of its own. Included by guard.c alone. */
+/* Steps of the guard for a program's surroundings: niceness, folder, namespaces, a new root. Only guard.c includes this. */
 
 #ifndef GUARD_ROOT_H
 #define GUARD_ROOT_H
 
-/* nice N: what it is then. */
+/* nice N: set the niceness. */
 static long set_nice(char **word)
 {
     return CALL(setpriority, 0, 0, number(word[0]), 0, 0);
@@ -14,14 +14,14 @@ static long enter_folder(char **word)
     return CALL(chdir, word[0], 0, 0, 0, 0);
 }
 
-/* unshare FLAGS */
+/* unshare FLAGS: enter new namespaces. */
 static long unshare_namespaces(char **word)
 {
     has_namespace = number(word[0]) & CLONE_NEWPID;
     return CALL(unshare, number(word[0]), 0, 0, 0, 0);
 }
 
-/* map UIDS GIDS: lines of uid_map and gid_map, where no rights are needed. */
+/* map UIDS GIDS: write lines of uid_map and gid_map that need no privileges. */
 static long map_user(char **word)
 {
     long done = write_file(AT_HERE, "/proc/self/setgroups", "deny");
@@ -29,7 +29,7 @@ static long map_user(char **word)
     return done < 0 ? done : write_file(AT_HERE, "/proc/self/gid_map", word[1]);
 }
 
-/* root DATA: an empty file system at /, with what was there at /old. */
+/* root DATA: mount an empty file system at /, and move the old root to /old. */
 static long new_root(char **word)
 {
     long done = CALL(mount, 0, "/", 0, MS_REC_ | MS_PRIVATE_, 0);
@@ -58,7 +58,7 @@ static long make_folder(char **word)
     return done == -EEXIST ? 0 : done;
 }
 
-/* bind HOW SOURCE PATH: what was at SOURCE is at PATH; HOW is r, w, or d for a device. */
+/* bind HOW SOURCE PATH: show SOURCE of the old root at PATH; HOW is r, w, or d for a device. */
 static long bind_path(char **word)
 {
     struct mount_attr how;
@@ -83,7 +83,7 @@ static long bind_path(char **word)
     return done;
 }
 
-/* link TARGET PATH */
+/* link TARGET PATH: make a symbolic link. */
 static long make_link(char **word)
 {
     make_folders(word[1]);
@@ -91,14 +91,14 @@ static long make_link(char **word)
     return done == -EEXIST ? 0 : done;
 }
 
-/* tmpfs PATH DATA */
+/* tmpfs PATH DATA: mount a tmpfs. */
 static long mount_tmpfs(char **word)
 {
     make_folder(word);
     return CALL(mount, "tmpfs", word[0], "tmpfs", MS_NOSUID_ | MS_NODEV_, word[1]);
 }
 
-/* proc: only a process of the namespace can mount what shows that namespace; we are in the one before. */
+/* proc: mount /proc from a child, because only a process inside the new namespace can; we are outside. */
 static long mount_proc(char **word)
 {
     int status = 0;
@@ -111,7 +111,7 @@ static long mount_proc(char **word)
     return done < 0 ? done : -(status >> 8 & 255);
 }
 
-/* seal: the old root goes, the new one can be read only. */
+/* seal: remove the old root, and make the new one read-only. */
 static long seal_root(char **word)
 {
     (void)word;

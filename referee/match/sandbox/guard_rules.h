@@ -1,13 +1,13 @@
-/* Steps of the guard that forbid a program files, sockets and system calls. Included by guard.c alone. */
+/* Steps of the guard that restrict files, sockets and system calls. Only guard.c includes this. */
 
 #ifndef GUARD_RULES_H
 #define GUARD_RULES_H
 
-/* -- Landlock: its numbers are not in the headers of every machine -- */
+/* -- Landlock, with its constants, which some headers lack -- */
 
 static uint64_t file_rights;
 
-/* landlock NETWORK: begin a set of rules; what this kernel knows is asked, not guessed. 1: the network is free. */
+/* landlock NETWORK: begin a set of rules, as far as this kernel supports them. NETWORK is 1 to leave the network open. */
 static long begin_rules(char **word)
 {
     uint64_t attributes[3] = {0};
@@ -25,7 +25,7 @@ static long begin_rules(char **word)
     return ruleset;
 }
 
-/* path RIGHTS PATH: r to read and execute, w for everything, d for a device. What is not there is left out. */
+/* path RIGHTS PATH: r to read and execute, w for everything, d for a device. A missing path is skipped. */
 static long allow_path(char **word)
 {
     struct __attribute__((packed)) { uint64_t rights; int32_t at; } rule;
@@ -84,7 +84,7 @@ static void load(uint32_t at)
     filter(BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
 }
 
-/* A call whose word at this place must have this value. */
+/* Apply `action` to a call unless the argument at this place has this value. */
 static void when_not(uint32_t call, uint32_t at, uint32_t value, uint32_t then)
 {
     filter(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
@@ -94,7 +94,7 @@ static void when_not(uint32_t call, uint32_t at, uint32_t value, uint32_t then)
     load(offsetof(struct seccomp_data, nr));
 }
 
-/* The value of this word decides: `found` if it is among the values. The call itself stays loaded. */
+/* Apply `found` if this argument is one of the values. The number of the call stays loaded. */
 static void when_among(uint32_t call, uint32_t at, const uint32_t *values, unsigned char count, uint32_t found)
 {
     filter(BPF_JMP | BPF_JEQ | BPF_K, call, 0, (unsigned char)(count + 4));
@@ -125,7 +125,7 @@ static void refuse_descriptor_orders(uint32_t refused)
     when_among(__NR_ioctl, first + 8, requests, sizeof requests / sizeof *requests, refused);
 }
 
-/* What the process that stays with the program decides: see guard_answers.h. Without a listener there is no such answer. */
+/* Calls that the process that stays decides: see guard_answers.h. Without a listener nobody answers. */
 static void ask_about_descriptors(int heard)
 {
     static const uint32_t add[] = {1}, exclusive[] = {2, 2 | 4}; /* EPOLL_CTL_ADD; LOCK_EX, LOCK_NB */
@@ -141,7 +141,7 @@ static void ask_about_descriptors(int heard)
     when_among(__NR_flock, first + 8, exclusive, 2, SECCOMP_RET_USER_NOTIF);
 }
 
-/* What a program of our own user could do to that user's files and processes. */
+/* Calls by which a program with our user ID could reach our files and processes. */
 static void protect_our_user(uint32_t refused)
 {
     uint32_t first = offsetof(struct seccomp_data, args);
@@ -152,7 +152,7 @@ static void protect_our_user(uint32_t refused)
     OLD_OF_FILES(REFUSE_CALL)
     LATE_OF_FILES(REFUSE_NUMBER)
     OF_ITSELF(REFUSE_OTHERS)
-    when_not(__NR_setpriority, first, 0, refused); /* one process, and not all of a user */
+    when_not(__NR_setpriority, first, 0, refused); /* only one process, not all of a user */
     when_not(__NR_setpriority, first + 8, 0, refused);
     when_not(__NR_ioprio_set, first, 1, refused);
     when_not(__NR_ioprio_set, first + 8, 0, refused);
@@ -188,7 +188,7 @@ static long filter_calls(char **word)
         OLD_REFUSED(REFUSE)
         UNKNOWN(HIDE)
         OLD_UNKNOWN(HIDE)
-        /* Advice about files that all may read would slow or speed up others: it is taken, and nothing is done. */
+        /* Advice about shared files would slow down or speed up other programs, so it succeeds without effect. */
         when(__NR_readahead, SECCOMP_RET_ERRNO);
         when_among(__NR_fadvise64, first + 24, advice, 2, SECCOMP_RET_ERRNO);
         if (!(bits & SPREAD))
@@ -198,7 +198,7 @@ static long filter_calls(char **word)
         if (bits & SHARED) {
             KEPT_FOR_ALL(HIDE)
         }
-        /* A pair of datagram sockets can be connected again, to those of other programs. */
+        /* Datagram sockets of a pair could be connected again, to sockets of other programs. */
         filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socketpair, 0, 6);
         load(first + 8);
         filter(BPF_ALU | BPF_AND | BPF_K, 15, 0, 0);
@@ -206,7 +206,7 @@ static long filter_calls(char **word)
         filter(BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 1); /* SOCK_SEQPACKET */
         filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
         filter(BPF_RET | BPF_K, denied, 0, 0);
-        if (bits & NETWORK) { /* IPv4, IPv6, and netlink to ask about them */
+        if (bits & NETWORK) { /* IPv4, IPv6, and netlink to query them */
             filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 6);
             load(first);
             filter(BPF_JMP | BPF_JEQ | BPF_K, 2, 2, 0);
@@ -214,13 +214,13 @@ static long filter_calls(char **word)
             filter(BPF_JMP | BPF_JEQ | BPF_K, 16, 0, 1);
             filter(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
             filter(BPF_RET | BPF_K, denied, 0, 0);
-        } else { /* a pair of sockets needs none of these; a name of one would be known to all programs */
+        } else { /* socket pairs need none of these calls, and a named socket would be visible to all programs */
             when(__NR_socket, denied);
             when(__NR_bind, denied);
             when(__NR_connect, denied);
             when(__NR_listen, denied);
         }
-        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4); /* no namespaces of its own */
+        filter(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 4); /* no new namespaces */
         load(first);
         filter(BPF_JMP | BPF_JSET | BPF_K, 0x7E020000, 0, 1);
         filter(BPF_RET | BPF_K, refused, 0, 0);

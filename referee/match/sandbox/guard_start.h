@@ -1,7 +1,7 @@
-/* The guard's way to the kernel: system calls without the C library, and its own beginning.
+/* System calls without the C library, and the guard's entry point.
 
-   A static program of a few pages starts in half the time of one that loads a library. Elsewhere than on x86-64 and
-   aarch64 the C library does the same. */
+   A static program of a few pages starts in half the time of one that loads a library. On machines other than x86-64
+   and aarch64 the C library is used. */
 
 #ifndef GUARD_START_H
 #define GUARD_START_H
@@ -71,7 +71,7 @@ int main(int argc, char **argv, char **environment)
 
 #ifdef WITHOUT_LIBRARY
 
-/* The stack at the beginning: argc, argv, 0, the environment, 0. */
+/* The initial stack holds argc, argv, 0, the environment, 0. */
 __attribute__((used)) static void begin(long *stack)
 {
     int argc = (int)stack[0];
@@ -80,7 +80,7 @@ __attribute__((used)) static void begin(long *stack)
     __builtin_unreachable();
 }
 
-/* What a compiler may call for itself. */
+/* Compilers may generate calls of these functions. */
 __attribute__((used)) void *memset(void *to, int byte, unsigned long size)
 {
     for (volatile char *at = to; size--; at++)

@@ -1,4 +1,4 @@
-"""Levels of the sandbox, as promises: what a level keeps a program from, whatever the mechanism."""
+"""Levels of the sandbox, defined by what each prevents, whatever the mechanism."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ APART: Cores = "apart"
 LEVELS: tuple[Level, Level, Level] = ("none", "default", "strict")
 NONE, DEFAULT, STRICT = LEVELS
 PROPERTIES = ("files", "network", "other processes", "process count", "memory", "disk", "idle turn", "clean end")
-OPENED = ("network", "gpu", "ponder")  # by one word of `allow`; `read:/path` and `variable:NAME` are the others
+OPENED = ("network", "gpu", "ponder")  # single words of `allow`; it may also hold `read:/path` and `variable:NAME`
 READ, VARIABLE = "read:", "variable:"
 MEMORY, PROCESSES, SCRATCH = 1024, 64, 64
 LEAST_MEMORY = 16
@@ -21,18 +21,18 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class SandboxError(Problem, ValueError):
-    """A sandbox that cannot be had, or words that are none; str() is one line that names the remedy."""
+    """A sandbox that is invalid or not supported here; str() is one line that names the remedy."""
 
     code = "bad-sandbox"
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The sandbox that is asked for one program. Memory and scratch are in MiB, processes include threads.
+    """The sandbox requested for one program. Memory and scratch are in MiB; processes include threads.
 
-    `files`: what it may read beside the system's and what `allow` names: its program, its script and their folder.
-    `private`: what it never reads, though it may lie in such a folder: the store, the record, keys. `cores`: whether
-    two strict bots run on different cores, where the machine has enough.
+    `files` are paths that it may read in addition to those of the system and of `allow`: its program, its script and
+    their folder. `private` are paths that it can never read, even in such a folder: the store, the record, keys.
+    `cores` says whether two strict bots run on different cores, if the machine has enough.
     """
 
     level: Level = NONE
@@ -46,21 +46,21 @@ class Sandbox:
 
     @property
     def apart(self) -> bool:
-        """Return True if it runs on another core than an opponent that asks for the same."""
+        """Return True if it runs on another core than an opponent that requests the same."""
         return self.level == STRICT and self.cores == APART
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """Return the paths that `allow` opens."""
+        """Return the paths that `allow` opens for reading."""
         return tuple(word.removeprefix(READ) for word in self.allow if word.startswith(READ))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Return the variables of our environment that `allow` keeps."""
+        """Return the environment variables that `allow` keeps."""
         return tuple(word.removeprefix(VARIABLE) for word in self.allow if word.startswith(VARIABLE))
 
     def __str__(self) -> str:
-        """Return it as a record has it: the level, what is opened, the limits that are not the usual ones."""
+        """Return the sandbox as records show it: the level, what is allowed, and unusual limits."""
         limits = [
             f"{name} {here} MiB".removesuffix(" MiB" if name == "processes" else "")
             for name, here, usual in (
@@ -74,14 +74,18 @@ class Sandbox:
 
 
 def read_allow(words: Iterable[str]) -> tuple[str, ...]:
-    """Read the words of `allow`, each once. Raises SandboxError."""
+    """Check the words of `allow`, and remove duplicates.
+
+    Raises:
+        SandboxError: A word is invalid.
+    """
     for word in words:
         path, variable = word.removeprefix(READ), word.removeprefix(VARIABLE)
         if word in OPENED or (word != variable and _VARIABLE.fullmatch(variable)):
             continue
         if word == path or "\0" in path:
             ways = f"{', '.join(OPENED)}, {READ}/path or {VARIABLE}NAME"
-            raise SandboxError(f"allow {word[:80]!r} is none of {ways}", code="unknown-property")
+            raise SandboxError(f"unknown word {word[:80]!r} in allow: write {ways}", code="unknown-property")
         if not path.startswith("/") or path.rstrip("/") == "":
-            raise SandboxError(f"allow {word[:80]!r}: write a path from the root, and not the root itself")
+            raise SandboxError(f"allow {word[:80]!r}: write an absolute path other than /")
     return tuple(dict.fromkeys(words))

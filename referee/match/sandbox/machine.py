@@ -1,6 +1,6 @@
-"""What this machine keeps for this user, and by which mechanisms: found by trying, once a process.
+"""The protections that this machine offers to this user, and their mechanisms, found by trying each once per process.
 
-Version numbers say little: containers, services and kernels forbid what they please.
+Version numbers are not enough: containers, services and kernels may forbid anything.
 """
 
 import os
@@ -25,35 +25,39 @@ from ggp.referee.match.sandbox.levels import DEFAULT, NONE, PROPERTIES, STRICT, 
 from ggp.referee.match.sandbox.spawn import StepFailed, try_steps
 
 _AS_ROOT_OR_UNIT = "run as root, or as a systemd unit with Delegate=yes"
-_NAMESPACES = "run as root, or allow namespaces of users (user.max_user_namespaces; the seccomp profile of a container)"
-_KERNEL = "use Linux 5.13 or newer with Landlock among the lsm= of its command line"
-_NETWORK = "allow namespaces of the network (user.max_net_namespaces; RestrictNamespaces= of a unit)"
-_COUNTING = "use Linux 5.9 or newer, and no container that answers system calls itself"
+_NAMESPACES = "run as root, or allow user namespaces (user.max_user_namespaces; the seccomp profile of a container)"
+_KERNEL = "use Linux 5.13 or newer, with landlock in the lsm= list of its command line"
+_NETWORK = "allow network namespaces (user.max_net_namespaces; RestrictNamespaces= of a systemd unit)"
+_COUNTING = "use Linux 5.9 or newer, and no container that intercepts system calls itself"
 _SECCOMP = "use a kernel with CONFIG_SECCOMP_FILTER"
-_UIDS = 1 << 30  # from here on, as root, are the users that programs become
+_UIDS = 1 << 30  # if we are root, programs run as users from this ID on
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The protections of this machine, and how they are done here.
+    """The protections of this machine, and the mechanisms behind them.
 
-    `kept`: by property, the names of the mechanisms that keep it; `missing`: by property, `mechanism: reason` and the
-    remedy.
+    `kept` maps each protection to the mechanisms that provide it. `missing` maps each other one to `mechanism: reason`
+    and a remedy.
     """
 
     kept: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, tuple[str, str]]
     namespaces: str = ""  # "root", "user" or "" for none
-    own_network: bool = False  # whether a namespace of the network is among them
+    own_network: bool = False  # a network namespace is among them
     landlock: bool = False
     seccomp: bool = False
-    users: int = 0  # the first user id for programs, 0 where they keep ours
+    users: int = 0  # the first user ID for programs, 0 if they keep ours
     places: tuple[GroupPlace, ...] = field(default=(), compare=False)
 
 
 @cache
 def this_machine() -> Machine:
-    """Try everything, in some ms. Raises SandboxError if there is no guard."""
+    """Try all mechanisms, which takes some ms, and return what this machine offers.
+
+    Raises:
+        SandboxError: The guard is not installed.
+    """
     reasons = dict[str, str]()
     landlock = _try("landlock", ["keep", *steps.landlock(False, [("r", "/usr")])], reasons)
     seccomp = _try("seccomp", ["keep", *steps.seccomp(False, False, True, True)], reasons)
@@ -78,7 +82,7 @@ def this_machine() -> Machine:
 
 
 def try_places(places: Sequence[GroupPlace]) -> tuple[list[GroupPlace], str]:
-    """Return the places in which a process gets its limits and joins its groups, and why not in the others."""
+    """Return the places where a process can get limits and join groups, and why the others cannot be used."""
     groups = BotGroups(places)
     words = [word for path in groups.paths for word in ("group", path)]
     limits = [word for index, place in enumerate(places) for word in place.limits(index, 1 << 30, 64)]
@@ -86,7 +90,7 @@ def try_places(places: Sequence[GroupPlace]) -> tuple[list[GroupPlace], str]:
         try_steps([*words, "make", *limits, "join"])
     except StepFailed as error:
         if len(places) < 2:
-            return [], f"no process can be put into a cgroup: {error}"
+            return [], f"no process can join a cgroup: {error}"
         tried = [try_places([place]) for place in places]
         return [place for kept, _ in tried for place in kept], next((reason for _, reason in tried if reason), "")
     finally:
@@ -104,17 +108,22 @@ def describe(
     own_network: bool = True,
     counting: bool = True,
 ) -> Machine:
-    """Return what these mechanisms keep.
+    """Return what these mechanisms provide.
 
     Args:
-        reasons: Why the others are unavailable.
-        own_network: Whether one of the network is among the namespaces, if there are any.
-        counting: Whether the guard can answer system calls, and thereby count what wakes others; not without seccomp.
+        namespaces: "root" or "user" for who may make namespaces; "" for none.
+        landlock: Landlock works.
+        seccomp: Seccomp filters work.
+        users: The first user ID for programs; 0 if they keep ours.
+        places: Where control groups can be made.
+        reasons: Why the other mechanisms are unavailable.
+        own_network: The namespaces include one of the network.
+        counting: The guard can answer system calls, and so count what wakes others. Needs seccomp.
     """
     offers = {offer for place in places for offer in place.offers}
     cgroups, apart = reasons.get("cgroups", ""), reasons.get("namespaces", "")
     if "signals" in reasons:
-        apart = f"{apart}, and landlock lets signals through"
+        apart = f"{apart}; landlock does not block signals"
     why = {
         "files": (f"landlock: {reasons.get('landlock', '')}", f"{_KERNEL}, or {_NAMESPACES}"),
         "network": (
@@ -134,7 +143,7 @@ def describe(
         "clean end": (f"process namespace: {apart}", _NAMESPACES),
     }
     apart_from_others = ["process namespace"] if namespaces else ["landlock"] * (landlock and "signals" not in reasons)
-    # Without namespaces the network is out of reach all the same, but /proc/net shows the connections of the machine.
+    # Without namespaces seccomp still blocks the network, but /proc/net shows the connections of the machine.
     cut_off = ["seccomp"] if not namespaces else ["seccomp", "network namespace"] if own_network else []
     counted = ["process limit"] if namespaces == "user" or users else []
     mechanisms: dict[str, list[str]] = {
@@ -153,18 +162,29 @@ def describe(
 
 
 def check_level(level: str, who: str = "", machine: Callable[[], Machine] | None = None) -> None:
-    """Raise SandboxError for a strict sandbox that this machine cannot keep; `who` asks for it."""
+    """Check that this machine supports this level.
+
+    Args:
+        level: The level.
+        who: Who requests it, for the error.
+        machine: Returns the machine; by default this one.
+
+    Raises:
+        SandboxError: It does not support a strict sandbox.
+    """
     if level != STRICT or not (missing := (machine or this_machine)().missing):
         return
     problems = [f"{name} ({reason}): {remedy}" for name, (reason, remedy) in missing.items()]
-    words = f'{who}: sandbox = "{STRICT}" cannot be had: {"; ".join(problems)}'.removeprefix(": ")
+    words = f'{who}: sandbox = "{STRICT}" is not supported here: {"; ".join(problems)}'.removeprefix(": ")
     raise SandboxError(f'{words}, or write sandbox = "{DEFAULT}"', code="no-strict")
 
 
 def in_record(sandbox: Sandbox, credited: bool = True) -> str:
-    """Return what a record says of a sandbox; "" for none.
+    """Return what a record says about a sandbox; "" for none.
 
-    `credited`: its opponent is credited for what it uses in the other's turns; a strict one cannot use anything.
+    Args:
+        sandbox: The sandbox.
+        credited: Time that the bot uses in its opponent's turns is credited. A strict bot cannot use any.
     """
     if sandbox.level == NONE:
         return ""
@@ -182,7 +202,7 @@ def _namespaces(kind: str, users: int, network: bool) -> list[str]:
 
 
 def _user_ids() -> int:
-    """Return where ids that no user has begin; fewer are mapped in some containers."""
+    """Return the first of many user IDs that no user has. Some containers map only few."""
     for first in (_UIDS, 50_000):
         try:
             try_steps(steps.other_user(first))

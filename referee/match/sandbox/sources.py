@@ -1,8 +1,8 @@
-"""Builds strangers' sources: each is kept once, in a read-only folder that is named by its content and its command.
+"""Builds of untrusted sources. Each is kept once, in a read-only folder that is named by a hash of content and command.
 
-One process of ours (`python -m` with this module) builds one source, so that a hostile archive reaches no
-other, and a build is ended by ending it. Processes that want the same source wait for each other at a lock; a folder
-gets its name when it is whole, and what a killed process left is removed by the next.
+Each build has its own process (`python -m` with this module), so a hostile archive affects nothing else, and a build is
+stopped by ending its process. Processes that want the same source wait for each other with a lock. A folder gets its
+name only when it is complete; the remains of a killed process are removed by the next one.
 """
 
 import contextlib
@@ -38,29 +38,29 @@ from ggp.referee.terminal import escape_unprintable
 if TYPE_CHECKING:
     from ggp.referee.match.sandbox.machine import Machine
 
-FAILED = "the build failed"  # how reasons begin
+FAILED = "the build failed"  # the beginning of reasons
 REFUSED = "the source cannot be used"
 REASONS = (FAILED, REFUSED)
 BUILD_TIME = 600.0  # seconds, unless the file says otherwise
-MOST_BUILT = 2 << 30  # bytes that a source and what is built of it may have
+MOST_BUILT = 2 << 30  # bytes of a source together with the results of its build
 MOST_BUILT_FILES = 100_000
-_OUTPUT = 64 << 10  # bytes of a build's output that are kept, the last ones
-_UNPACKING = 1 << 30  # bytes of memory that unpacking may take
-_LINES, _LINE = 3, 200  # of them, and their characters, in the reason
-_SLACK = 1 << 30  # bytes by which others may fill the disk meanwhile
-_FLOOR = 256 << 20  # bytes that stay free on the disk
-_LOOK = 0.5  # seconds between two looks at how much there is, or whether our parent lives
+_OUTPUT = 64 << 10  # bytes of a build's output that are kept, from its end
+_UNPACKING = 1 << 30  # bytes of memory for unpacking
+_LINES, _LINE = 3, 200  # lines of output in a reason, and characters of each
+_SLACK = 1 << 30  # bytes by which other processes may fill the disk meanwhile
+_FLOOR = 256 << 20  # bytes that must stay free on the disk
+_LOOK = 0.5  # seconds between checks of the size, and of our parent
 _LAST_WORDS = 5.0  # seconds for a build to end after SIGTERM
 _DIGITS = 16
-_NEW, _LOG, _LOCK = ".new", ".log", "lock"  # what lies beside the folders
+_NEW, _LOG, _LOCK = ".new", ".log", "lock"  # names beside the folders
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a bot's program, as a folder or an archive with an absolute `path`.
+    """The source of a bot's program: a folder or an archive at the absolute `path`.
 
-    `build` is the command, "" for none, which may take so many `seconds`. What is built is kept in `folder`, whose
-    name is the digest of content and command.
+    `build` is the build command, "" for none, which may take `seconds`. The result is kept in `folder`, whose name is
+    the digest of content and command.
     """
 
     path: str
@@ -70,18 +70,18 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the content and the command."""
+        """Return the digest of the content and the build command."""
         return Path(self.folder).name
 
     @property
     def is_built(self) -> bool:
-        """Return True if the folder exists, which then is whole."""
+        """Return True if the folder exists; it is then complete."""
         return Path(self.folder).is_dir()
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """An order to a process to build a source in the sandbox of the bot. It ends with its parent."""
+    """An order to a process to build a source for a bot with this sandbox. The process ends with its parent."""
 
     source: Source
     sandbox: Sandbox
@@ -89,17 +89,21 @@ class BuildOrder:
 
 
 def read_source(path: Path, build: str, seconds: float, builds: Path) -> Source:
-    """Describe the source of a bot whose builds are kept in `builds`. Writes nothing. Raises SourceRefused."""
+    """Describe the source of a bot whose builds are kept in `builds`. Nothing is written.
+
+    Raises:
+        SourceRefused: The source or the build command is unusable.
+    """
     try:
         words = shlex.split(build)
     except ValueError as error:
-        raise SourceRefused(f"build {build!r} is no command line: {str(error).lower()}", code="bad-build") from None
+        raise SourceRefused(f"build {build!r} is not a command line: {str(error).lower()}", code="bad-build") from None
     if words and "/" not in words[0] and shutil.which(words[0]) is None:
-        raise SourceRefused(f"no program called {words[0]!r} is here to build it: install it", code="bad-build")
+        raise SourceRefused(f"the build program {words[0]!r} is not in PATH: install it", code="bad-build")
     if not path.exists():
         raise SourceRefused(f"{path} does not exist: check the path")
     if not path.is_dir() and not (is_archive(path) and path.is_file()):
-        raise SourceRefused(f"{path} is neither a folder nor a .tar.gz: pack it again")
+        raise SourceRefused(f"{path} is neither a folder nor a .tar.gz file: pack it as one")
     try:
         return Source(str(path), build, seconds, str(builds / _digest(path, build)))
     except OSError as error:
@@ -107,7 +111,7 @@ def read_source(path: Path, build: str, seconds: float, builds: Path) -> Source:
 
 
 def is_current(source: Source) -> bool:
-    """Return True if a source is still what was read."""
+    """Return True if the source has not changed since it was read."""
     try:
         return _digest(Path(source.path), source.build) == source.digest
     except OSError:
@@ -123,18 +127,18 @@ def _digest(path: Path, build: str) -> str:
 
 
 class Build:
-    """A process that builds a source, already started. It ends with `stop`, or by itself."""
+    """A process that builds a source. It ends by itself or with `stop`."""
 
     def __init__(self, source: Source, sandbox: Sandbox) -> None:
         """Start the build within the limits of the bot's sandbox."""
         self.source = source
         order = msgspec.json.encode(BuildOrder(source, sandbox, os.getpid())).decode()
         words = [sys.executable, "-P", "-m", "ggp.referee.match.sandbox.sources", order]
-        # A group of its own: Ctrl-C is its parent's, which then ends it.
+        # A separate group, so that Ctrl-C reaches only the parent, which then ends the build.
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, process_group=0)
 
     def wait(self, seconds: float) -> str | None:
-        """Return why it failed, "" if it is built, None if it is not over after so many seconds."""
+        """Wait up to `seconds`. Return "" if the source is built, the reason if it failed, None if it still runs."""
         try:
             self._process.wait(seconds)  # what it prints is short and does not fill the pipe
         except subprocess.TimeoutExpired:
@@ -146,7 +150,7 @@ class Build:
             return f"{FAILED}: its process ended with status {self._process.returncode}"
 
     def stop(self) -> None:
-        """End it, and all that it started."""
+        """End the build and everything that it started."""
         self._process.terminate()
         try:
             self._process.communicate(timeout=_LAST_WORDS)
@@ -162,7 +166,7 @@ Run = Callable[..., Any]  # start.run_confined
 
 
 def make(source: Source, sandbox: Sandbox, run: Run) -> str:
-    """Build it, unless that is done; why it cannot be used, "" if it can."""
+    """Build the source, unless that is done. Return "" if it can be used, else the reason."""
     folder = Path(source.folder)
     folder.parent.mkdir(exist_ok=True)
     folder.parent.chmod(0o755)  # bots run as other users, whatever our umask
@@ -179,19 +183,19 @@ def make(source: Source, sandbox: Sandbox, run: Run) -> str:
             with _little_memory():
                 unpack(Path(source.path), staging, source.seconds)
             if not is_current(source):
-                raise SourceRefused("it changed while it was read: it is read again")
+                raise SourceRefused("it changed while it was read; it will be read again")
             reason = _run(source, staging, sandbox, run) if source.build else ""
             if not reason:
                 _seal(staging)
-                os.sync()  # a folder that has its name is whole, also after the machine has failed
+                os.sync()  # a named folder must be complete even after a crash of the machine
                 staging.rename(folder)
             return reason
         except SourceRefused as error:
             return f"{REFUSED}: {error}"
         except StepFailed as error:
-            remedy = ': name a program in /usr, or write allow = ["read:/its/folder"]' if error.step == "exec" else ""
+            remedy = ': use a program in /usr, or write allow = ["read:/its/folder"]' if error.step == "exec" else ""
             return f"{FAILED}: {error}{remedy}"
-        except Problem as error:  # of the sandbox
+        except Problem as error:  # an error of the sandbox
             return f"{FAILED}: {error}"
         except OSError as error:
             return f"{FAILED}: {error.strerror}: {error.filename or staging}"
@@ -213,10 +217,10 @@ def _little_memory() -> Iterator[None]:
 
 
 def for_building(asked: Sandbox, machine: "Machine") -> Sandbox:
-    """Return the sandbox in which a bot of this sandbox is built.
+    """Return the sandbox in which a bot with this sandbox is built.
 
-    It is strict, or default if this machine cannot keep that and the bot does not ask for it. Of what the bot is
-    allowed only paths and variables stay open.
+    It is strict, or default if this machine does not support strict and the bot does not request it. Of the bot's
+    `allow`, only paths and variables are kept.
     """
     level: Level = "strict" if asked.level == "strict" or not machine.missing else "default"
     return replace(asked, level=level, allow=tuple(word for word in asked.allow if ":" in word))
@@ -247,10 +251,10 @@ def _run(source: Source, staging: Path, sandbox: Sandbox, run: Run) -> str:
 
 
 class _Size:
-    """A watch on the size of a folder while a build runs, which ends the build if it grows too large."""
+    """A watch on the size of a folder during a build, which ends the build if the folder grows too large."""
 
     def __init__(self, folder: Path) -> None:
-        self.exceeded = ""  # what it did too much of
+        self.exceeded = ""  # the limit that the build exceeded
         self._folder = folder
         self._free = _free(folder)
         self._over = threading.Event()
@@ -264,7 +268,7 @@ class _Size:
         self._over.set()
         self._thread.join()
         if not self.exceeded:
-            open_up(self._folder)  # what it closed to us in the end is no secret: it has ended
+            open_up(self._folder)  # safe, because the build has ended
             self.exceeded = self._too_much()
 
     def _watch(self) -> None:
@@ -281,10 +285,10 @@ class _Size:
                 _end_children()
 
     def _disk_is_filled(self) -> str:
-        """Say if the disk fills up, even by files that no longer have a name."""
+        """Return why the disk fills up, even if by deleted files that are still open, or ""."""
         free = _free(self._folder)
         if free < self._free - MOST_BUILT - _SLACK:
-            return f"it filled the disk by more than {MOST_BUILT >> 20} MiB"
+            return f"it wrote more than {MOST_BUILT >> 20} MiB to the disk"
         if free < min(_FLOOR, self._free // 2):
             return f"the disk has less than {_FLOOR >> 20} MiB left"
         return ""
@@ -295,7 +299,7 @@ class _Size:
             for count, (_, status) in enumerate(_walk(self._folder), 1):
                 size += status.st_blocks << 9
                 if size > MOST_BUILT or count > MOST_BUILT_FILES:
-                    return f"it made more than {MOST_BUILT_FILES} files or {MOST_BUILT >> 20} MiB"
+                    return f"it created more than {MOST_BUILT_FILES} files or {MOST_BUILT >> 20} MiB"
         except _NotCounted as error:
             return str(error)
         return ""
@@ -312,7 +316,7 @@ def _free(folder: Path) -> int:
 
 
 def _end_children() -> None:
-    """Kill what this process has started itself: the program that confines the build, which takes the rest along."""
+    """Kill the children of this process: the guard of the build, which takes its processes along."""
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # a thread, or a child, that has just ended
             for pid in (task / "children").read_text(encoding="utf-8").split():
@@ -321,12 +325,16 @@ def _end_children() -> None:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Iterate over all that lies in a folder that may change meanwhile. Raises _NotCounted if it cannot."""
+    """Yield everything in a folder that may change meanwhile.
+
+    Raises:
+        _NotCounted: The folder cannot be read, or is nested too deeply.
+    """
     folders = [(folder, 0)]
     while folders:
         inside, depth = folders.pop()
         if depth > 2 * DEEPEST:
-            raise _NotCounted(f"it made folders that lie in more than {2 * DEEPEST} others")
+            raise _NotCounted(f"it created folders nested more than {2 * DEEPEST} levels deep")
         try:
             with os.scandir(inside) as entries:
                 for entry in entries:
@@ -340,13 +348,13 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            raise _NotCounted(f"it made a folder that cannot be read: {error.strerror}") from None
+            raise _NotCounted(f"it created a folder that cannot be read: {error.strerror}") from None
 
 
 def _seal(folder: Path) -> None:
-    """Make everything ours and read-only; what is neither file, folder nor link is removed.
+    """Make everything ours and read-only. Anything other than a file, folder or link is removed.
 
-    Whatever built it has ended, so nothing changes in there meanwhile.
+    All processes of the build have ended, so nothing changes meanwhile.
     """
     open_up(folder)
     for path, status in [*_walk(folder), (folder, folder.stat())]:
@@ -356,7 +364,7 @@ def _seal(folder: Path) -> None:
             path.unlink()
             continue
         if status.st_uid != os.geteuid():
-            if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:  # of a file that may lie elsewhere, too
+            if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:  # the file may also exist elsewhere
                 copy = path.with_name(f".{secrets.token_hex(8)}")
                 shutil.copyfile(path, copy)
                 copy.replace(path)
@@ -369,12 +377,12 @@ def _seal(folder: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Build what the order says, and print the answer."""
+    """Carry out a build order, and print the answer."""
     from ggp.referee.match.sandbox.machine import this_machine
     from ggp.referee.match.sandbox.start import run_confined
 
     adopt_orphans()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # what is begun is ended and removed
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # SystemExit lets `make` clean up
     order = msgspec.json.decode(argv[0], type=BuildOrder)
     threading.Thread(target=_end_with_parent, args=[order.parent], daemon=True).start()
     reason = make(order.source, for_building(order.sandbox, this_machine()), run_confined)

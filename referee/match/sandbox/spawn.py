@@ -1,4 +1,4 @@
-"""The way to the guard: a list of its steps and a program become processes, or an error that names the step."""
+"""Starts the guard with a list of steps and a program. A failed step becomes an error that names it."""
 
 import contextlib
 import errno
@@ -12,14 +12,14 @@ from functools import cache
 
 from ggp.referee.match.sandbox.levels import SandboxError
 
-_REPORT = 3  # the descriptor on which the guard says what happens
-_LONGEST = 1 << 16  # bytes of that
-# What a child must not inherit from Python, which ignores them.
+_REPORT = 3  # the descriptor on which the guard reports
+_LONGEST = 1 << 16  # bytes of a report
+# Python ignores these signals, which a child must not inherit.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class StepFailed(Exception):
-    """A step of the guard failed: `step`, its first word, and the number of the error."""
+    """A failed step of the guard: `step` is its name, `number` the errno."""
 
     def __init__(self, step: str, word: str, number: int) -> None:
         what = step if word.isdigit() else f"{step} {word}".strip()
@@ -28,14 +28,15 @@ class StepFailed(Exception):
 
     @property
     def reason(self) -> str:
+        """Return the text of the errno."""
         return os.strerror(self.number)
 
 
 @dataclass(slots=True)
 class Spawned:
-    """The processes that were started: the program, and the one that stays with it (0: there is none).
+    """The started processes: the program, and the one that stays with it (0 if there is none).
 
-    Both are children of this process. `report`: where that one names forbidden calls, -1 for none.
+    Both are children of this process. On `report` the latter names forbidden system calls; -1 if there is none.
     """
 
     pid: int
@@ -43,7 +44,7 @@ class Spawned:
     report: int = -1
 
     def forbidden_calls(self) -> list[str]:
-        """Return the names of the forbidden calls since the last call."""
+        """Return the names of forbidden system calls since the last time."""
         if self.report < 0:
             return []
         with contextlib.suppress(BlockingIOError):
@@ -51,10 +52,10 @@ class Spawned:
         return []
 
     def end_init(self, reap_strays: Callable[[], object] = lambda: None) -> None:
-        """End the rest of its process namespace, after the program was reaped.
+        """End the rest of the process namespace, after the program was reaped.
 
-        `reap_strays` ends what else it left to us. A child that it gave us is of its namespace, too, and until we have
-        reaped that the kernel holds the first process there.
+        `reap_strays` reaps what else was left to us. A child that the program gave us also belongs to its namespace,
+        and the kernel keeps the namespace's first process until that child is reaped.
         """
         if self.init:
             with contextlib.suppress(ProcessLookupError):
@@ -70,13 +71,16 @@ class Spawned:
 
 @cache
 def guard_program() -> str:
-    """Return the path of the guard. Raises SandboxError if it is missing or does not run."""
+    """Return the path of the guard.
 
+    Raises:
+        SandboxError: It is missing or not executable.
+    """
     for folder in sys.modules[__package__].__path__:
         if os.access(path := f"{folder}/guard", os.X_OK):
             return path
-    remedy = "make setup builds it, and so does an installation of the package"
-    raise SandboxError(f"the program guard, which starts bots, is not beside the package: {remedy}", code="no-guard")
+    remedy = "run `make setup`, or install the package again"
+    raise SandboxError(f"the program `guard`, which starts bots, is not in the package: {remedy}", code="no-guard")
 
 
 def spawn(
@@ -86,9 +90,18 @@ def spawn(
     streams: tuple[int, int, int],
     group: bool = True,
 ) -> Spawned:
-    """Start the program by these steps; it leads a process `group`. Without a program the steps are tried.
+    """Start the program with these steps; without a program the steps are only tried.
 
-    Raises StepFailed, SandboxError; then no process is left.
+    Args:
+        steps: The steps of the guard.
+        argv: The command line of the program; empty for none.
+        environment: The whole environment of the program.
+        streams: Descriptors of its stdin, stdout and stderr.
+        group: It leads a new process group.
+
+    Raises:
+        StepFailed: A step failed; no process is left.
+        SandboxError: The guard is missing or cannot be run.
     """
     words = [guard_program(), "parent", str(os.getpid()), *steps, *(["--", *argv] if argv else [])]
     report, theirs = os.pipe()
@@ -109,7 +122,7 @@ def spawn(
         except OSError as error:
             if error.errno in (errno.E2BIG, errno.EAGAIN, errno.ENOMEM):
                 raise StepFailed("exec", argv[0] if argv else "", error.errno) from None
-            remedy = "make setup builds it again, and so does an installation of the package"
+            remedy = "run `make setup`, or install the package again"
             raise SandboxError(f"{words[0]} cannot be run: {error.strerror}: {remedy}", code="no-guard") from None
         finally:
             for descriptor in {theirs, *sources} - set(streams):
@@ -140,12 +153,12 @@ def spawn(
 
 
 def try_steps(steps: Sequence[str]) -> None:
-    """Do these steps in a process that ends then.
+    """Run these steps in a process that then exits.
 
     Raises:
-        OSError: The host is short of processes, memory or descriptors, which says nothing about the steps.
+        OSError: The host is short of processes, memory or descriptors, so nothing is known about the steps.
         StepFailed: A step is not possible here.
-        SandboxError: There is no guard.
+        SandboxError: The guard is missing.
     """
     with open(os.devnull, "r+b", buffering=0) as null:  # noqa: PTH123 - a descriptor is wanted
         try:
@@ -156,24 +169,26 @@ def try_steps(steps: Sequence[str]) -> None:
             raise
     _, status = os.waitpid(tried.pid, 0)
     tried.end_init()
-    if status:  # a filter of seccomp may end what it forbids, as in a unit of systemd without SystemCallErrorNumber
+    if status:  # a seccomp filter may kill the process, as in a systemd unit without SystemCallErrorNumber
         raise StepFailed(steps[0], "ended its process", errno.EPERM)
 
 
 def reap(pid: int) -> None:
-    """Wait for a child that ends; it may have been reaped already."""
+    """Wait for a child that is ending. It may have been reaped already."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
 
 
 def _read_report(report: int, spawned: Spawned) -> StepFailed | None:
-    """Read what the guard says until the program runs or cannot run."""
+    """Read the guard's report until the program runs or has failed to start."""
     said, failure = b"", None
     while not (b"\nbot " in b"\n" + said and said.endswith(b"\n")):
         if not (more := os.read(report, _LONGEST)):
             break
         said += more
-    for line in said.decode(sys.getfilesystemencoding(), "surrogateescape").split("\n"):  # a name may have others
+    for line in said.decode(sys.getfilesystemencoding(), "surrogateescape").split(
+        "\n"
+    ):  # file names may be invalid UTF-8
         word, _, rest = line.partition(" ")
         if word == "init":
             spawned.init = int(rest)
@@ -186,5 +201,5 @@ def _read_report(report: int, spawned: Spawned) -> StepFailed | None:
 
 
 def _above_report(descriptor: int) -> int:
-    """Return the descriptor, or a copy of it that is none of the guard's own."""
+    """Return the descriptor, or a copy of it that does not clash with the guard's own."""
     return descriptor if descriptor > _REPORT else fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _REPORT + 1)

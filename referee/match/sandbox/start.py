@@ -1,4 +1,4 @@
-"""Starts a program confined as its level says, and says afterwards which limit it met."""
+"""Starts a program in a sandbox, and reports which limit it met."""
 
 import contextlib
 import os
@@ -17,44 +17,45 @@ from ggp.referee.match.sandbox.machine import Machine, check_level, this_machine
 from ggp.referee.match.sandbox.spawn import Spawned, reap, spawn
 
 _KEPT_VARIABLES = ("PATH", "LANG")
-MOST_ENTRIES = 1000  # of a folder that is shown by its entries
-_SEATS = 128  # users of one process that starts programs
+MOST_ENTRIES = 1000  # entries of a folder that is replaced by its entries
+_SEATS = 128  # user IDs for the programs of one process
 _seats = count()
 _UNSAFE = (
-    "what may write could change files that are not its own here: this needs namespaces, or root with a Python and a "
-    "package that all users can read; ggp doctor says more"
+    "a build could change other files here: use a machine with namespaces, or run as root with a Python and a package "
+    "that all users can read; `ggp doctor` shows more"
 )
 
 
 @dataclass(slots=True)
 class Child:
-    """A program that was started, and what it has of its own. `end` must be called after it has ended."""
+    """A started program, with its groups and scratch folder. Call `end` after the program has ended."""
 
     spawned: Spawned
     sandbox: Sandbox
     groups: BotGroups | None = None
-    scratch: str = ""  # a folder of its own to remove, where it could not get a file system
+    scratch: str = ""  # a scratch folder to remove, if the program has no file system of its own
     _calls: tuple[str, ...] = ()
 
     @property
     def pid(self) -> int:
+        """Return the process ID of the program."""
         return self.spawned.pid
 
     @property
     def watches_idle(self) -> bool:
-        """Return True if its processor time can be read, and it can be stopped."""
+        """Return True if its processor time can be measured, and it can be suspended."""
         return self.groups is not None and "idle turn" in this_machine().kept
 
     def why_ended(self) -> str:
-        """Return the limit that it met, to follow how it ended; "" for none. Call it before `end`."""
+        """Return the limits that the program met, as a reason for its end; "" for none. Call it before `end`."""
         sandbox, reasons = self.sandbox, list[str]()
         self._calls += tuple(self.spawned.forbidden_calls())
         for call in dict.fromkeys(self._calls):
             reasons.append(f"it made the forbidden system call `{call}`: remove it, or run the bot with sandbox = none")
         if self.groups is not None and self.groups.out_of_memory():
-            reasons.append(f"out of memory: it may use {sandbox.memory} MiB (memory)")
+            reasons.append(f"it ran out of memory: its limit is {sandbox.memory} MiB (memory)")
         if self.groups is not None and self.groups.refused_processes():
-            reasons.append(f"it was refused its {_ordinal(sandbox.processes + 1)} process or thread (processes)")
+            reasons.append(f"it tried to start a {_ordinal(sandbox.processes + 1)} process or thread (processes)")
         if self._scratch_is_full():
             reasons.append(f"its scratch folder of {sandbox.scratch} MiB is full (scratch)")
         return "; ".join(reasons)
@@ -70,12 +71,13 @@ class Child:
         return about.f_bavail == 0 or about.f_favail == 0 or about.f_bavail * about.f_frsize < 4096
 
     def end(self, known: Iterable[int]) -> None:
-        """End what it left behind, and remove what it had. It was reaped before.
+        """End what the program left behind, and remove its groups and scratch folder. It must have been reaped.
 
-        `known`: the children of this process that are no strays; where orphans are adopted, all others are killed.
+        Args:
+            known: Children of this process that are not strays. If orphans are adopted, all others are killed.
         """
         self._calls += tuple(self.spawned.forbidden_calls())
-        if self.groups is not None:  # before its last process, which removes them if we are killed meanwhile
+        if self.groups is not None:  # before its last process is ended: that one removes them if we are killed
             self.groups.remove()
         kept = {*known, self.spawned.init}
         self.spawned.end_init(lambda: kill_strays(kept))
@@ -96,11 +98,23 @@ def start(
     address_space: int = 0,
     file_size: int = 0,
 ) -> Child:
-    """Start the program: `environment` is added to what it keeps of ours; `folder` is where it runs, and it may write
-    there if `writable`; `nice` as the kernel counts it; `cores` it may run on, () for ours; `address_space` in MiB;
-    `file_size`: bytes of a file, 0 for what its scratch folder holds.
+    """Start a program in a sandbox.
 
-    Raises StepFailed, SandboxError.
+    Args:
+        argv: The command line.
+        streams: Descriptors of its stdin, stdout and stderr.
+        environment: Variables added to its environment.
+        sandbox: The sandbox.
+        folder: Its working directory; "" for the default.
+        writable: It may write in `folder`.
+        nice: Its niceness as the kernel counts it; None for ours.
+        cores: The cores that it may run on; () for ours.
+        address_space: MiB; 0 for no limit.
+        file_size: Most bytes of a file; 0 for the size of its scratch folder.
+
+    Raises:
+        StepFailed: A step of the guard failed.
+        SandboxError: This machine does not support the sandbox.
     """
     first = [*(["nice", str(nice)] if nice is not None else []), *(["cpus", _words(cores)] if cores else [])]
     first += steps.plain_limits(address_space)
@@ -136,7 +150,7 @@ def start(
 
 
 def _give(folder: str, uid: int) -> None:
-    """Give a folder and all that is in it to this user. Nothing else changes it meanwhile."""
+    """Give a folder and its content to this user. Nothing else may change it meanwhile."""
     for _, folders, files, descriptor in os.fwalk(folder):
         os.chown(descriptor, uid, uid)
         for name in (*folders, *files):
@@ -146,10 +160,16 @@ def _give(folder: str, uid: int) -> None:
 def _confinement(
     sandbox: Sandbox, groups: BotGroups | None, uid: int | None, scratch: str, write: str, most: int, spread: bool
 ) -> list[str]:
-    """Return the steps of the guard.
+    """Return the guard's steps for a sandbox.
 
-    `scratch`: the folder that stands in for a file system of its own; `write`: another folder; `most`: bytes that a
-    file may have.
+    Args:
+        sandbox: The sandbox.
+        groups: The program's control groups.
+        uid: The user that it becomes; None for ours.
+        scratch: The folder that it gets if it cannot have its own file system.
+        write: Another folder that it may write in; "" for none.
+        most: Most bytes of a file.
+        spread: It may run on several cores.
     """
     machine = this_machine()
     size, network, gpu = sandbox.scratch << 20, "network" in sandbox.allow, "gpu" in sandbox.allow
@@ -181,17 +201,20 @@ def _confinement(
 
 
 def _user(machine: Machine, program: str, sandbox: Sandbox) -> int | None:
-    """Return a user of its own if possible, None for ours. Without a root of its own it must reach its files."""
+    """Return a separate user ID for the program, or None for ours.
+
+    Without its own root, the other user must be able to reach the program's files.
+    """
     if not machine.users:
         return None
     if not machine.namespaces and not all(map(_others_reach, (program, *steps.own_folders(), *sandbox.files))):
         return None
-    span = (1 << 29) if machine.users >= 1 << 20 else 10_000  # containers have few
+    span = (1 << 29) if machine.users >= 1 << 20 else 10_000  # containers map few user IDs
     return machine.users + (os.getpid() * _SEATS + next(_seats) % _SEATS) % span
 
 
 def _others_reach(path: str) -> bool:
-    """Return True if every folder above lets others through, and the file itself can be read."""
+    """Return True if others may enter every parent folder and read the file."""
     real = Path(os.path.realpath(path))
     try:
         return real.stat().st_mode & 0o004 != 0 and all(folder.stat().st_mode & 0o001 for folder in real.parents)
@@ -200,9 +223,9 @@ def _others_reach(path: str) -> bool:
 
 
 def readable(sandbox: Sandbox) -> list[str]:
-    """Return its files. A folder that holds something private is shown by its other entries, as they are now.
+    """Return the paths that a sandbox may read. A folder with private content is replaced by its other entries.
 
-    What lies beside something private and is called after it, as `-wal` of a store, is private, too.
+    Files beside a private one whose names extend its name, such as `-wal` of a store, are private, too.
     """
     private = [os.path.realpath(path) for path in sandbox.private]
     return [part for path in sandbox.files for part in _parts(path, private)]
@@ -230,7 +253,7 @@ def _parts(path: str, private: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A program that has ended: `how`, "" for well, and the end of its `output` on stdout and stderr."""
+    """A program that has ended: `how` (empty if successful), and the end of its `output` on stdout and stderr."""
 
     how: str
     output: bytes
@@ -246,9 +269,22 @@ def run_confined(
     output: int,
     file_size: int = 0,
 ) -> Finished:
-    """Run a program without input to its end, for at most so many seconds; keep the last `output` bytes that it says.
+    """Run a program to its end, without input.
 
-    Where orphans are adopted, this process has no other child meanwhile. Raises StepFailed, SandboxError.
+    If orphans are adopted, this process must have no other children meanwhile.
+
+    Args:
+        argv: The command line.
+        folder: Its working directory.
+        writable: It may write in `folder`.
+        sandbox: The sandbox.
+        seconds: The time limit, after which it is killed.
+        output: How many bytes of its output are kept, from the end.
+        file_size: Most bytes of a file; 0 for the size of its scratch folder.
+
+    Raises:
+        StepFailed: A step of the guard failed.
+        SandboxError: This machine does not support the sandbox.
     """
     read, write = os.pipe()
     try:
@@ -288,7 +324,7 @@ def run_confined(
 
 
 def _listen(pid: int, read: int, seconds: float, output: int) -> tuple[bytes, bool]:
-    """Return what is said until the program ends, and True if it had to be ended."""
+    """Return the output until the program ends, and True if the time ran out."""
     import select
     import time
 
@@ -320,7 +356,7 @@ def _listen(pid: int, read: int, seconds: float, output: int) -> tuple[bytes, bo
 
 
 def in_words(ended: os.waitid_result) -> str:
-    """Say how a process ended: `exit status 1`, `killed by SIGSEGV`."""
+    """Describe how a process ended: `exit status 1`, `killed by SIGSEGV`."""
     if ended.si_code == os.CLD_EXITED:
         return f"exit status {ended.si_status}"
     try:

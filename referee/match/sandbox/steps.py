@@ -1,4 +1,4 @@
-"""What the guard is to do, as lists of its steps: namespaces, a root of its own, users, Landlock, seccomp, limits."""
+"""Lists of steps for the guard: namespaces, a new root, users, Landlock, seccomp and limits."""
 
 import os
 import stat
@@ -8,25 +8,24 @@ from functools import cache
 from pathlib import Path
 
 NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
-SCRATCH = "/tmp"  # in a root of its own
+SCRATCH = "/tmp"  # in a new root
 # <asm/resource.h>
 _FSIZE, _CORE, _NPROC, _NOFILE, _AS, _SIGPENDING, _MSGQUEUE, _NICE, _RTPRIO = 1, 4, 6, 7, 9, 11, 12, 13, 14
 _DESCRIPTORS = 1024
-_SIGNALS = 256  # waiting ones with a value, which also bound the timers of a user
+_SIGNALS = 256  # queued signals, which also limit the timers of a user
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix", "/gnu")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _GRAPHICS = ("/dev/dri", "/dev/kfd", "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
-_MOST_CHILDREN = 1000  # entries of a folder that others than its owner cannot enter
-_NODES = 10_000  # files of the scratch folder
+_MOST_CHILDREN = 1000  # entries shown of a folder that only its owner can enter
+_NODES = 10_000  # files in the scratch folder
 
 
 def namespaces(user: bool, network: bool) -> list[str]:
-    """Make namespaces of processes, mounts, messages and, if `network`, an empty one of the network, without which
-    `/proc/net` would show the connections of the machine.
+    """Return the steps that make namespaces for processes, mounts, messages and perhaps the network.
 
     Args:
-        user: As an ordinary user, who keeps its own number in a namespace of users.
-        network: Whether the program gets a network of its own.
+        user: We are an ordinary user, who keeps its ID in a user namespace.
+        network: Make an empty network namespace. Without it `/proc/net` shows the connections of the machine.
     """
     flags = NEW_MOUNTS | NEW_PIDS | NEW_IPC | (NEW_USER if user else 0) | (NEW_NETWORK if network else 0)
     steps = ["unshare", str(flags)]
@@ -37,9 +36,11 @@ def namespaces(user: bool, network: bool) -> list[str]:
 
 
 def limits(scratch: int, processes: int) -> list[str]:
-    """Limit single processes.
+    """Return the steps that limit single processes.
 
-    `scratch`: bytes of a file; `processes` if the kernel counts them by user, else 0.
+    Args:
+        scratch: Most bytes of a file.
+        processes: Most processes, if the kernel counts them by user; otherwise 0.
     """
     steps = ["limit", str(_FSIZE), str(scratch), "limit", str(_CORE), "0", "limit", str(_NOFILE), str(_DESCRIPTORS)]
     steps += ["limit", str(_NICE), "0", "limit", str(_RTPRIO), "0"]
@@ -48,17 +49,22 @@ def limits(scratch: int, processes: int) -> list[str]:
 
 
 def plain_limits(memory: int) -> list[str]:
-    """Forbid core files, and limit the address space to `memory` MiB, 0 for no limit."""
+    """Return the steps that forbid core files, and limit the address space to `memory` MiB (0: no limit)."""
     return ["limit", str(_CORE), "0", *(["limit", str(_AS), str(memory << 20)] if memory else [])]
 
 
 def new_root(
     read: Iterable[str], write: str, size: int, uid: int | None, gpu: bool, settings: bool = True
 ) -> list[str]:
-    """Make a root with the system, what is to be read, a scratch folder of so many bytes, and `write`, "" for none.
+    """Return the steps that make a root with the system's files, readable paths and a scratch folder.
 
-    `uid`: of the user that it becomes; None: it stays what it is. `settings`: it cannot read more of them than
-    everyone; else only those are shown.
+    Args:
+        read: Paths that the program may read.
+        write: A folder that it may write in; "" for none.
+        size: Bytes of the scratch folder.
+        uid: The user that it becomes; None if it keeps ours.
+        gpu: Show the graphics devices.
+        settings: Show all of /etc, because the program has no more rights there than everyone; else only public files.
     """
     owner = "" if uid is None else f",uid={uid},gid={uid}"
     binds = _Binds(uid is not None)
@@ -91,7 +97,7 @@ _LINKS = [
 
 
 class _Binds:
-    """The steps that show parts of the old root at their places in the new one."""
+    """The steps that show parts of the old root in the new one."""
 
     def __init__(self, other_user: bool) -> None:
         self.steps = list[str]()
@@ -111,13 +117,13 @@ class _Binds:
         self._shown.append(path)
 
     def add(self, path: str) -> None:
-        """Show the path as it is written, and what it leads to."""
+        """Show a path as it is written, and the path that its links lead to."""
         for one in dict.fromkeys((os.path.normpath(path), os.path.realpath(path))):
             if not any(one == shown or one.startswith(f"{shown}/") for shown in self._shown):
                 self._bind(one)
 
     def _bind(self, path: str) -> None:
-        """Show a path. A folder that its user could not enter is shown by its entries."""
+        """Show a path. A folder that the program's user could not enter is replaced by its entries."""
         try:
             status = os.stat(path)  # noqa: PTH116
         except OSError:
@@ -133,27 +139,33 @@ class _Binds:
 
 
 def other_user(uid: int) -> list[str]:
+    """Return the step that changes to this user and group."""
     return ["user", str(uid), str(uid)]
 
 
 def no_rights() -> list[str]:
-    """Drop all capabilities, and let no program give it any."""
+    """Return the steps that drop all capabilities, and keep programs from gaining any."""
     return ["drop", "keep"]
 
 
 def landlock(network: bool, paths: Iterable[tuple[str, str]]) -> list[str]:
-    """Obey Landlock. `paths` have the rights that they get, as guard.c names them."""
+    """Return the steps that apply Landlock.
+
+    Args:
+        network: The network stays open.
+        paths: Pairs of rights, as guard_rules.h names them, and path.
+    """
     words = [word for rights, path in paths for word in ("path", rights, path)]
     return ["landlock", "1" if network else "0", *words, "obey"]
 
 
 def root_paths(write: str) -> list[tuple[str, str]]:
-    """Return the paths for Landlock in a root of its own."""
+    """Return the paths for Landlock in a new root."""
     return [("r", "/"), ("d", "/dev"), ("w", SCRATCH), *([("w", write)] if write else [])]
 
 
 def old_root_paths(read: Iterable[str], scratch: str, write: str, gpu: bool) -> list[tuple[str, str]]:
-    """Return the paths for Landlock if it sees the root of all."""
+    """Return the paths for Landlock in the root of the machine."""
     devices = [f"/dev/{name}" for name in _DEVICES] + [device for device in _GRAPHICS if gpu]
     folders = [folder for folder in _SYSTEM if folder != "/etc"]
     paths = [("r", path) for path in (*folders, *_open_settings(), "/proc", *(["/sys"] if gpu else []), *read)]
@@ -163,12 +175,12 @@ def old_root_paths(read: Iterable[str], scratch: str, write: str, gpu: bool) -> 
 
 @cache
 def _open_settings() -> tuple[str, ...]:
-    """Return what everyone may read in /etc; a folder of it that holds more is shown by its parts."""
+    """Return what everyone may read in /etc. A folder that also holds other files is replaced by its parts."""
     return tuple(_open_parts("/etc")[1])
 
 
 def _open_parts(folder: str) -> tuple[bool, list[str]]:
-    """Return True if everyone may read all of the folder, and what of it in as few paths as possible."""
+    """Return whether everyone may read all of the folder, and the fewest paths that cover what everyone may read."""
     whole, parts = True, list[str]()
     try:
         entries = list(os.scandir(folder))
@@ -177,7 +189,7 @@ def _open_parts(folder: str) -> tuple[bool, list[str]]:
     for entry in entries:
         try:
             mode = entry.stat().st_mode
-        except OSError:  # a link that leads nowhere
+        except OSError:  # a dangling link
             continue
         if stat.S_ISDIR(mode) and mode & 0o005 == 0o005 and not entry.is_symlink():
             all_of, some = _open_parts(entry.path)
@@ -191,17 +203,20 @@ def _open_parts(folder: str) -> tuple[bool, list[str]]:
 
 
 def seccomp(network: bool, spread: bool, our_user: bool = False, shared: bool = False) -> list[str]:
-    """Filter system calls.
+    """Return the step that filters system calls.
 
-    `our_user`: it could reach the files and processes of our own user in ways that Landlock does not know. `shared`:
-    what it leaves in the kernel, such as shared memory, would stay and be seen by others.
+    Args:
+        network: The network stays open.
+        spread: The program may run on several cores.
+        our_user: It has our user ID, so it could reach our files and processes in ways that Landlock does not cover.
+        shared: Objects that it leaves in the kernel, such as shared memory, would stay and be visible to others.
     """
     return ["seccomp", str(network | spread << 1 | our_user << 2 | shared << 3)]
 
 
 @cache
 def own_folders() -> tuple[str, ...]:
-    """Return where this Python and our packages are: built-in bots need them, and `ggp` in the command of a bot."""
+    """Return the folders of this Python and of our packages, which built-in bots and `ggp` commands need."""
     ours = list(sys.modules["ggp"].__path__)
     # In a checkout, ggp/ holds links to the packages.
     linked = [os.path.realpath(entry.path) for path in ours for entry in os.scandir(path) if entry.is_symlink()]
@@ -209,7 +224,7 @@ def own_folders() -> tuple[str, ...]:
 
 
 def _outermost(paths: Iterable[str]) -> Iterator[str]:
-    """Iterate over the paths that lie in no other of them."""
+    """Yield the paths that are not inside another one of them."""
     found = sorted({os.path.normpath(path) for path in paths})
     for path in found:
         if not any(path.startswith(f"{other}/") for other in found if other != path):

@@ -1,7 +1,7 @@
-"""Copies what a stranger sent, a folder or a .tar.gz, into a new folder of ours: files, folders and links alone.
+"""Copies an untrusted folder or .tar.gz into a new directory. Only files, folders and links are accepted.
 
-Each member is checked by itself, without the filters of tarfile, which Python 3.11.2 does not have. Symbolic links are
-made last, so nothing is written through one, and none of them may end outside.
+Each member is checked here, without the filters of tarfile, which Python 3.11.2 lacks. Symbolic links are made last, so
+nothing is written through one, and none of them may lead outside.
 """
 
 import errno
@@ -25,44 +25,52 @@ from ggp.protocol.input_files import open_input
 MOST_FILES = 10_000  # files, folders and links
 MOST_BYTES = 512 << 20  # of all files together
 TOO_MUCH = f"it has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB"
-DEEPEST = 50  # folders in each other: what walks through them may do so by recursion
+DEEPEST = 50  # levels of folders: programs may walk through them by recursion
 ARCHIVES = (".tar.gz", ".tgz")
-HISTORY = frozenset({".git", ".hg", ".svn"})  # of version control: it changes where the source does not
-_MOST_HEADERS = 32 << 20  # bytes of an archive that are no file's content
+HISTORY = frozenset({".git", ".hg", ".svn"})  # of version control, which can change without the source
+_MOST_HEADERS = 32 << 20  # bytes of an archive outside the content of files
 _MOST_PADDING = 1 << 20  # zero bytes after the end of an archive: tar fills its last record, of 10 KiB by default
-_HEADER = 128 << 10  # bytes that are read at a time: a header is shorter
+_HEADER = 128 << 10  # most bytes of a header
 _PIECE = 64 << 10
-_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)  # no fault of a source
+_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)  # errors that are not the source's fault
 
 
 class SourceRefused(Problem):
-    """A source that is not used; str() is one line that says what about it has to change."""
+    """A source that cannot be used; str() is one line that says what has to change."""
 
     code = "bad-source"
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """One entry of a source: its place inside, what it is, and what it holds or leads to."""
+    """One entry of a source: its place, its kind, and its content or target."""
 
     name: str
     kind: Literal["file", "folder", "link", "hard link"]
     executable: bool = False
-    changed: float = 0.0  # when, seconds since 1970
+    changed: float = 0.0  # seconds since 1970
     target: str = ""
     content: IO[bytes] | None = None
 
 
 def is_archive(path: Path) -> bool:
-    """Return True if its name says that it is to be unpacked."""
+    """Return True if the name of a file says that it is an archive to unpack."""
     return path.name.endswith(ARCHIVES)
 
 
 def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
-    """Copy the source into this folder, which is empty and ours alone, in so many seconds at most. Raises
-    SourceRefused, and OSError for a full disk.
+    """Copy the source into this folder, which must be empty and belong to us.
 
-    Files have mode 0644 or 0755, folders 0755; times lie between 1970 and now.
+    Files get mode 0644 or 0755, folders 0755; times are limited to the range from 1970 to now.
+
+    Args:
+        source: A folder or a .tar.gz file.
+        folder: The folder to fill.
+        seconds: The time limit.
+
+    Raises:
+        SourceRefused: The source is invalid, too large, or takes too long.
+        OSError: The disk is full or fails.
     """
     until = time.monotonic() + seconds
     copy = _Copy(folder, until)
@@ -78,11 +86,11 @@ def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
     except (RecursionError, MemoryError):
         raise SourceRefused("its headers are too many or too long: pack it again") from None
     except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile, ValueError, OverflowError) as error:
-        raise SourceRefused(f"it is damaged, or no .tar.gz: {str(error)[:100]}") from None
+        raise SourceRefused(f"it is damaged, or not a .tar.gz file: {str(error)[:100]}") from None
 
 
 class _Copy:
-    """The folder that members are made in."""
+    """The folder in which members are created."""
 
     def __init__(self, root: Path, until: float) -> None:
         self._root, self._until = root, until
@@ -90,10 +98,10 @@ class _Copy:
         self._bytes = self._files = 0
 
     def take(self, members: Iterator[_Member]) -> None:
-        """Make all of them.
+        """Create all members.
 
         Raises:
-            SourceRefused: They may not be made, or there is no file among them.
+            SourceRefused: A member is not acceptable, or there is no file among them.
         """
         hard: list[_Member] = []
         links: list[_Member] = []
@@ -114,15 +122,19 @@ class _Copy:
             if PurePosixPath(member.target).is_absolute():
                 raise _leads_out(member.name)
             self._make(member.name, partial(os.symlink, member.target))
-        for member in links:  # by way of other links, too
+        for member in links:  # links may also lead outside through other links
             root, end = os.path.realpath(self._root), os.path.realpath(self._root / member.name)
             if end != root and not end.startswith(f"{root}/"):
                 raise _leads_out(member.name)
         if not has_file:
-            raise SourceRefused("it holds no file: pack the bot's program")
+            raise SourceRefused("it contains no file: pack the bot's program")
 
     def _make(self, name: str, make: Callable[[Path], None]) -> None:
-        """Make a file or a link. Raises SourceRefused if the name is taken or invalid."""
+        """Create a file or a link.
+
+        Raises:
+            SourceRefused: The name is taken or invalid.
+        """
         place = self._place(name)
         self._files += 1
         self._count()
@@ -130,21 +142,25 @@ class _Copy:
         try:
             make(place)
         except FileExistsError:
-            raise SourceRefused(f"{_shown(name)} is in it twice") from None
+            raise SourceRefused(f"{_shown(name)} occurs twice: pack it again") from None
         except OSError as error:
             raise self._cannot(name, error) from None
 
     def _place(self, name: str) -> Path:
-        """Return where a name lies in our folder. Raises SourceRefused if that is outside."""
+        """Return the place of a name in our folder.
+
+        Raises:
+            SourceRefused: It is outside, or nested too deeply.
+        """
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
             raise _leads_out(name)
         if len(path.parts) > DEEPEST:
-            raise SourceRefused(f"{_shown(name)} lies in more than {DEEPEST} folders")
+            raise SourceRefused(f"{_shown(name)} is nested more than {DEEPEST} folders deep")
         return self._root / path
 
     def _folder(self, place: Path, name: str) -> None:
-        """Make a folder and those that it lies in, none of which may be a link."""
+        """Create a folder and its parents, none of which may be a link."""
         path = self._root
         for part in place.relative_to(self._root).parts:
             path /= part
@@ -155,7 +171,7 @@ class _Copy:
                 self._count()
             except FileExistsError:
                 if not stat.S_ISDIR(path.lstat().st_mode):
-                    raise SourceRefused(f"{_shown(name)} lies in what is no folder") from None
+                    raise SourceRefused(f"{_shown(name)} is inside a file or a link: pack it again") from None
             except OSError as error:
                 raise self._cannot(name, error) from None
 
@@ -174,7 +190,9 @@ class _Copy:
     def _link_hard(self, member: _Member, place: Path) -> None:
         before = self._place(member.target)
         if not before.is_file():  # no symbolic link was made yet
-            raise SourceRefused(f"{_shown(member.name)} is a link to {_shown(member.target)}, which is no file in it")
+            raise SourceRefused(
+                f"{_shown(member.name)} is a hard link to {_shown(member.target)}, which is not a file in it"
+            )
         place.hardlink_to(before)
 
     def _count(self, more: int = 0) -> None:
@@ -183,20 +201,20 @@ class _Copy:
         _check_time(self._until)
 
     def _cannot(self, name: str, error: OSError) -> Exception:
-        return error if error.errno in _OURS else SourceRefused(f"{_shown(name)} cannot be made: {error.strerror}")
+        return error if error.errno in _OURS else SourceRefused(f"{_shown(name)} cannot be created: {error.strerror}")
 
 
 def _check_time(until: float) -> None:
     if time.monotonic() > until:
-        raise SourceRefused("it takes too long to unpack: allow it more build_time, or pack less")
+        raise SourceRefused("it takes too long to unpack: increase build_time, or pack fewer files")
 
 
 def _leads_out(name: str) -> SourceRefused:
-    return SourceRefused(f"{_shown(name)} leads out of its folder")
+    return SourceRefused(f"{_shown(name)} leads outside of its folder")
 
 
 def _is_no_file(name: str) -> SourceRefused:
-    return SourceRefused(f"{_shown(name)} is a device or a pipe: leave it out")
+    return SourceRefused(f"{_shown(name)} is a device or a pipe: remove it")
 
 
 def _shown(name: str) -> str:
@@ -222,7 +240,7 @@ def _of_folder(source: Path) -> Iterator[_Member]:
 
 
 def files_of(source: Path) -> list[Path]:
-    """Return the files whose change changes the digest: the archive, or what lies in the folder."""
+    """Return the files whose change would change the digest: the archive, or everything in the folder."""
     if not source.is_dir():
         return [source]
     files = [source]
@@ -236,7 +254,10 @@ def files_of(source: Path) -> list[Path]:
 def digest_of(source: Path) -> str:
     """Return the SHA-256 in hex of an archive, or of the names, kinds and contents in a folder.
 
-    Even a source that will be refused has one. Raises OSError if something cannot be read.
+    Sources that will be refused have a digest, too.
+
+    Raises:
+        OSError: Something cannot be read.
     """
     found, left = hashlib.sha256(), MOST_BYTES
     if not source.is_dir():
@@ -260,7 +281,7 @@ def digest_of(source: Path) -> str:
 
 
 def _add(update: Callable[[bytes], None], file: IO[bytes], most: int) -> int:
-    """Hash a file; return its size. Little more than `most` bytes are read."""
+    """Hash a file, and return its size. Reading stops soon after `most` bytes."""
     size = 0
     while size <= most and (piece := file.read(_PIECE)):
         update(piece)
@@ -269,10 +290,7 @@ def _add(update: Callable[[bytes], None], file: IO[bytes], most: int) -> int:
 
 
 def _walk(folder: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result]]:
-    """Iterate over all that lies in a folder, always in the same order, a folder before its content.
-
-    Of folders that lie too deep only the uppermost come.
-    """
+    """Yield everything in a folder in a fixed order, parents first. Folders that are too deep are not entered."""
     with os.scandir(folder) as entries:
         inside = sorted((entry for entry in entries if entry.name not in HISTORY), key=lambda entry: entry.name)
     for entry in inside:
@@ -282,7 +300,7 @@ def _walk(folder: Path, depth: int = 0) -> Iterator[tuple[Path, os.stat_result]]
 
 
 def _open_file(path: Path) -> IO[bytes]:
-    """Open a file of a folder that may change meanwhile: follow no link, wait for no pipe."""
+    """Open a file in a folder that may change meanwhile, without following links or blocking on a pipe."""
     return open_input(path, follow=False)
 
 
@@ -294,9 +312,9 @@ def _of_archive(opened: gzip.GzipFile) -> Iterator[_Member]:
     contents = 0
     with tarfile.TarFile(mode="r", fileobj=reader) as archive:  # type: ignore[arg-type]  # it asks for no more
         while (info := archive.next()) is not None:
-            archive.members.clear()  # type: ignore[attr-defined]  # it would keep all that it has seen
+            archive.members.clear()  # type: ignore[attr-defined]  # otherwise it would keep all members in memory
             name = info.name.rstrip("/") or "."
-            # tarfile takes a size that is no number for 0, and one below 0 as it is.
+            # tarfile reads a size that is not a number as 0, and accepts negative ones.
             if info.size < 0 or not info.pax_headers.get("size", "0").isdecimal():
                 raise SourceRefused(f"{_shown(name)} has an impossible size: pack it again")
             if info.isdir():
@@ -320,18 +338,19 @@ def _of_archive(opened: gzip.GzipFile) -> Iterator[_Member]:
 
 
 class _Timed:
-    """A file that is no longer read after this moment: gzip may skip millions of empty parts before it returns."""
+    """A file that cannot be read after this moment: gzip may skip millions of empty parts in one call."""
 
     def __init__(self, file: IO[bytes], until: float) -> None:
         self._file, self._until = file, until
 
     def read(self, size: int = -1) -> bytes:
+        """Read like a file, unless the time is up."""
         _check_time(self._until)
         return self._file.read(size)
 
 
 class _Forward:
-    """The decompressed archive as tarfile reads it: only forwards, and no more at a time than a header may have."""
+    """The decompressed archive, which tarfile reads only forwards and in pieces no longer than a header may be."""
 
     def __init__(self, opened: gzip.GzipFile) -> None:
         self._opened = opened
@@ -339,7 +358,7 @@ class _Forward:
         self._last = b""
 
     def check_end(self) -> None:
-        """Check that the archive ended where tarfile stopped, and read the rest of the file.
+        """Check that the archive ends where tarfile stopped, by reading the rest of the file.
 
         tarfile takes a damaged header for the end, and ignores what follows the end, such as a second archive.
 
@@ -356,16 +375,19 @@ class _Forward:
         raise SourceRefused("it is damaged, or something follows its end, such as a second archive: pack it again")
 
     def tell(self) -> int:
+        """Return the current position."""
         return self._at
 
     def read(self, size: int) -> bytes:
+        """Read like a file, up to the longest header."""
         if not 0 <= size <= _HEADER:
-            raise tarfile.ReadError("a header of it is too long")
+            raise tarfile.ReadError("a header is too long")
         self._last = data = self._opened.read(size)
         self._at += len(data)
         return data
 
     def seek(self, to: int) -> int:
+        """Skip forwards to a position."""
         if to < self._at:
             raise tarfile.ReadError("its members overlap")
         while self._at < to and self.read(min(_PIECE, to - self._at)):

@@ -246,7 +246,7 @@ class Dialogue:
                 reply = run_blocking(self.channel.receive(min(deadline, self.now() + _SLICE)))
             except PeerTimeout:
                 if ended:
-                    left = PeerGone("it ended, and left its output open to a process it had started")
+                    left = PeerGone("the peer exited, but a process that it started keeps its output open")
                     raise self._lose(left) from None
                 if self.now() >= deadline and not (self.pending and self.peer.exited()):
                     return None

@@ -22,7 +22,7 @@ from tests.support.cli import ggp, ggp_in_process
 WHOLE = Machine(dict.fromkeys(PROPERTIES, ("landlock", "mount namespace")), {})
 PART = Machine(
     {name: ("seccomp",) for name in PROPERTIES if name not in ("memory", "idle turn")},
-    dict.fromkeys(("memory", "idle turn"), ("cgroup memory: no cgroup can be made here", "run as root")),
+    dict.fromkeys(("memory", "idle turn"), ("cgroup memory: no cgroup can be created here", "run as root")),
 )
 FINE = Condition("cores", "2 of 2", 2)
 SLOW = Condition("clock", "hpet", "hpet", "boot with clocksource=tsc")
@@ -50,12 +50,12 @@ def test_what_is_not_kept_has_its_remedy(monkeypatch: pytest.MonkeyPatch) -> Non
     status, out = asked(monkeypatch, PART, [FINE])
     assert status == 1 and out.startswith("level default, without what is missing here (")
     lines = out.splitlines()
-    assert "! memory not kept (cgroup memory: no cgroup can be made here)" in lines
+    assert "! memory not kept (cgroup memory: no cgroup can be created here)" in lines
     assert lines.count("  remedy: run as root") == 1, "once for all that it helps"
     quiet = asked(monkeypatch, PART, [FINE, SLOW], "--quiet")
     assert quiet[0] == 1 and quiet[1].splitlines() == [
-        "! memory not kept (cgroup memory: no cgroup can be made here)",
-        "! idle turn not kept (cgroup memory: no cgroup can be made here)",
+        "! memory not kept (cgroup memory: no cgroup can be created here)",
+        "! idle turn not kept (cgroup memory: no cgroup can be created here)",
         "  remedy: run as root",
         "! clock: boot with clocksource=tsc",
     ]
@@ -72,7 +72,7 @@ def test_programs_get_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
     assert status == 1 and said["level"] == "default" and said["user"]["id"] == os.geteuid()
     assert said["kept"]["files"] == ["seccomp"] and "memory" not in said["kept"]
     assert said["missing"]["memory"] == {
-        "reason": "cgroup memory: no cgroup can be made here",
+        "reason": "cgroup memory: no cgroup can be created here",
         "remedy": "run as root",
     }
     assert said["machine"] == {"cores": 2, "clock": "hpet"} and said["problems"] == {"clock": SLOW.remedy}

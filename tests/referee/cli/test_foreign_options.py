@@ -114,7 +114,7 @@ def test_a_name_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str
         with raises(WordError, "two-names"):
             translate(words.split())
     assert main(["yugo", "x=random", "x=greedy"]) == 2
-    assert capsys.readouterr().err == "ggp match: two bots are called x: give each a name of its own\n"
+    assert capsys.readouterr().err == "ggp match: two bots are called x: give them different names\n"
 
 
 @pytest.mark.parametrize(

@@ -118,9 +118,9 @@ def test_names_of_files_are_quoted_in_commands(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["x.toml", "--game", "yugoo"], "x.toml: pool.main.game: the engine knows no game 'yugoo'; it knows "),
+        (["x.toml", "--game", "yugoo"], "x.toml: pool.main.game: the engine does not know the game 'yugoo', only "),
         (["x.toml", "--game", "yugo,size=99"], "x.toml: pool.main.game: yugo: "),
-        (["x.toml", "--game", 'yugo"'], "begins with no game: write GAME,name=value"),
+        (["x.toml", "--game", 'yugo"'], "does not begin with the name of a game: write GAME,name=value"),
         (["nowhere/x.toml"], "nowhere/x.toml cannot be written: No such file or directory"),
         (["."], ". exists: name another file|. cannot be written: Is a directory"),
         (["--speed"], "--speed"),

@@ -19,13 +19,13 @@ from tests.support.cli import PYTHON, ggp
 from tests.support.codes import raises
 
 BAD = [
-    (["chess", "random", "random"], "the engine knows no game 'chess'; it knows go, laido, "),
+    (["chess", "random", "random"], "the engine does not know the game 'chess', only go, laido, "),
     (["yugo,size=99", "random", "random"], "size"),
     (["yugo,colour=red", "random", "random"], "colour"),
-    (["yugo,size", "random", "random"], "'size' is no option; write GAME,name=value"),
+    (["yugo,size", "random", "random"], "'size' is not an option: write GAME,name=value"),
     (["yugo,size=3,size=4", "random", "random"], "size is given twice"),
-    ([",", "random", "random"], "is no option"),
-    (["", "random", "random"], "begins with no game"),
+    ([",", "random", "random"], "is not an option"),
+    (["", "random", "random"], "does not begin with the name of a game"),
     (["yugo", "random"], "name 2 to 100 bots"),
     (["yugo", "./no-such-bot", "random"], "./no-such-bot does not exist"),
     (["yugo", "no-such-bot --fast", "random"], "no program called 'no-such-bot'"),
@@ -39,14 +39,14 @@ BAD = [
     (["yugo", "random", "random", "--time", "fast"], "time control 'fast' is none of 10+0.1"),
     (["yugo", "random", "random", "--games", "0"], "--games"),
     (["yugo", "random", "random", "--budget", "nap=3"], "budget 'nap' is none of start,"),
-    (["yugo", "random", "random", "--budget", "quit=long"], "budget quit: 'long' is no number of seconds"),
+    (["yugo", "random", "random", "--budget", "quit=long"], "budget quit=long: write seconds between"),
     (["yugo", "random", "random", "--engine", "./no-engine"], "./no-engine does not exist"),
     (["yugo", "random", "random", "--engine", "true"], "the engine does not start"),
     (["yugo", "random", "random", "--engine", "{python} -m ggp.bots random"], "lists no ggp-options"),
     (["yugo", "random", "random", "--record", "{folder}"], "Is a directory; name another file"),
     (["yugo", "random", "random", "--record", "{folder}/no/record"], "No such file or directory; name another file"),
-    (["yugo", "random", "random", "--record", "{folder}/plain.txt"], "is not a record to go on with (line 1"),
-    (["yugo", "random", "random", "--record", "{folder}/long.txt"], "is not a record to go on with (line 1"),
+    (["yugo", "random", "random", "--record", "{folder}/plain.txt"], "is not a record that can be continued (line 1"),
+    (["yugo", "random", "random", "--record", "{folder}/long.txt"], "is not a record that can be continued (line 1"),
     (["yugo", "random", "random", "--no-such-option"], "--no-such-option"),
 ]
 

@@ -164,7 +164,7 @@ def test_nothing_of_the_example_points_elsewhere(
         (["new-bot", "/"], "'' is no name"),
         (["new-bot", "random"], "random is another bot"),
         (["new-bot", "x", "--language", "cobol"], "cobol"),
-        (["new-bot", "x", "--game", "a,b"], "'b' is no option"),
+        (["new-bot", "x", "--game", "a,b"], "'b' is not an option"),
         (["new-bot", "file/x", "--language", "sh"], "file/x"),
         (["new-engine", "full"], "full is not empty"),
         (["new-engine", "x", "--language", "rust"], "rust"),

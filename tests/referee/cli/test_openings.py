@@ -71,12 +71,12 @@ def test_too_few_are_written_and_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["yugoo"], "the engine knows no game 'yugoo'"),
+        (["yugoo"], "the engine does not know the game 'yugoo'"),
         (["yugo,size=3", "--plies", "60"], "found 0 of 100 openings among 20 that were drawn (20 over before"),
         (["yugo", "--bot", "nothing-like-it"], "nothing-like-it"),
         (["yugo", "--bot", f"{PYTHON} silent.py"], "lists no ggp-genmove_analyze"),
-        (["yugo", "--bot", f"{PYTHON} analyst.py"], "says no winrate in its ggp-genmove_analyze"),
-        (["yugo", "--within", "nan"], "nan is no number"),
+        (["yugo", "--bot", f"{PYTHON} analyst.py"], "reports no winrate with its moves"),
+        (["yugo", "--within", "nan"], "nan is not a number"),
         (["yugo", "--count", "1", "--within", "100", "-o", "no/book.txt"], "no/book.txt cannot be written"),
     ],
 )

@@ -273,7 +273,7 @@ def test_formats_that_end(tmp_path: Path, said: str, third: str, status: int, st
         (["--until", "soon"], "--until soon: write a time"),
         (["--cluster", "dask://localhost:1", "--jobs", "2"], "do not go with --cluster"),
         (["--games", "0"], "--games"),
-        (["--log-stderr", "/dev/null/logs"], "name a folder that can be made"),
+        (["--log-stderr", "/dev/null/logs"], "name a folder that can be created"),
         (["--cluster", "dask://localhost:1", "--log-stderr", "logs"], "does not go with --cluster"),
         (["--cluster", "ftp://localhost:1"], "write a cluster as dask://HOST:PORT"),
     ],

@@ -71,7 +71,10 @@ def test_a_draw_and_a_loss_are_looked_for_together() -> None:
 def test_the_numbers_stand_in_the_detail() -> None:
     adjudicator = Adjudicator((LOST,))
     found = [adjudicator.see(ply, seat, says(rate)) for ply, (seat, rate) in enumerate(turns(0.01, 0.985, 14), 1)]
-    assert found[-1] == (2, "seat 1 is lost by 4 plies by both bots; win rate of seat 1: 0.01 0.015 0.01 0.015")
+    assert found[-1] == (
+        2,
+        "seat 1 was lost for 4 plies, judged by both bots; win rate of seat 1: 0.01 0.015 0.01 0.015",
+    )
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"winrate": "0.5"}', says(2), says(-0.1), says(True), says(None)])
@@ -112,7 +115,7 @@ def test_a_match_ends_by_agreement_and_its_record_says_why(tmp_path: Path) -> No
     words = ("match", "yugo,size=5", "greedy:playouts=10", "random", "--games", "2", "--json", "--record", str(record))
     refused = ggp(*words, "--resign", "winrate=0.4", "plies=2")
     assert refused.status == 2 and refused.err.count("\n") == 1 and not record.exists()
-    assert "random: lists no ggp-genmove_analyze, so it says no winrate: leave the rules out" in refused.err
+    assert "random: lists no ggp-genmove_analyze, so it reports no winrate: remove the rules" in refused.err
     refused = ggp(*words[:2], "greedy", "greedy", "--resign", "score=4", "plies=2")
     assert refused.status == 2 and "greedy-1: says no score with its moves" in refused.err
     both = ("match", "yugo,size=5", "a=greedy:playouts=10", "b=greedy:playouts=20", "--games", "6", "--quiet")
@@ -127,6 +130,6 @@ def test_a_match_ends_by_agreement_and_its_record_says_why(tmp_path: Path) -> No
         assert (read_analysis(last.analysis).winrate or 0) <= 0.4 + 1e-9 or (
             read_analysis(last.analysis).winrate or 0
         ) >= 0.6 - 1e-9
-        assert f"seat {3 - match.end.winner} is lost by 2 plies by both bots" in match.end.detail
+        assert f"seat {3 - match.end.winner} was lost for 2 plies, judged by both bots" in match.end.detail
     assert ggp("verify", str(record)).status == 0
     assert ggp("rate", str(record), "--json").json["ratings"][0]["games"] == 6

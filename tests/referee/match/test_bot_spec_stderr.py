@@ -134,7 +134,7 @@ def test_what_cannot_be_kept_is_said_once(tmp_path: Path, capfd: pytest.CaptureF
     lines = BotStderr("bot", ProcessLimits(stderr_folder=str(tmp_path)))
     for _ in range(3):
         lines.take(b"hello\n")
-    said = f"{tmp_path / 'bot.log'}: Is a directory: not all that bot writes to stderr is kept\n"
+    said = f"{tmp_path / 'bot.log'}: Is a directory: some stderr output of bot is lost\n"
     assert capfd.readouterr().err == said
 
 
@@ -189,7 +189,7 @@ def test_match_says_why_a_bot_lost_and_shows_what_it_wrote(tmp_path: Path, wrong
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     ran = ggp("match", "yugo,size=3", "random", "random", "--log-stderr", str(tmp_path / "file" / "logs"))
-    assert ran.status == 2 and "--log-stderr" in ran.err and "name a folder that can be made" in ran.err
+    assert ran.status == 2 and "--log-stderr" in ran.err and "name a folder that can be created" in ran.err
 
 
 def _faulty(stderr: str, diagnostics: Diagnostics | None) -> Record:

@@ -24,7 +24,7 @@ def silence(said: bytes, stderr: str = "", command: str = "./x --y") -> Silence:
 UCI = 'this is a UCI engine: write "ggp bot uci -- ./x --y" as the bot'
 SHELL = "a shell answers, not a bot"
 TRACE = "Traceback (most recent call last):\n  File \"/a/b.py\", line 3, in <module>\n    f()\nKeyError: 'x'\n"
-PYTHON = "Python reads the questions as its program"
+PYTHON = "the Python interpreter runs without a script"
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ PYTHON = "Python reads the questions as its program"
             "",
             "'x' (a.py, line 4)",
         ),
-        (b"Usage: x [options] NET\n", "", "it printed how it is used: complete its command line"),
-        (b"", "usage: x [-h] NET\nx: error: NET is missing\n", "complete its command line"),
+        (b"Usage: x [options] NET\n", "", "it printed its usage message: correct its command line"),
+        (b"", "usage: x [-h] NET\nx: error: NET is missing\n", "correct its command line"),
         (b"2\n", "", FORM),
         (b"ok\r\n", "", FORM),
         (b"=1 2\n", "", f"the empty line after its answer is missing: {FORM}"),
         (b"=1 2\r\n", "", "the empty line after its answer is missing"),
-        (b"=1 2", "", "its answer is not finished"),
-        (b" =1 2\n\n", "", "a blank stands before the ="),
-        (b"=1 2\r\r", "", "it ends lines with CR alone"),
-        (b"\xff\xfe=1 2\n", "", "it writes UTF-16"),
-        (b"\n\xef\xbb\xbf=1 2\n\n", "", "a byte-order mark stands before its answer"),
+        (b"=1 2", "", "its answer is incomplete"),
+        (b" =1 2\n\n", "", "a blank precedes the ="),
+        (b"=1 2\r\r", "", "its lines end with CR alone"),
+        (b"\xff\xfe=1 2\n", "", "its output is UTF-16"),
+        (b"\n\xef\xbb\xbf=1 2\n\n", "", "its answer begins with a byte-order mark"),
     ],
 )
 def test_what_it_looks_like_and_what_to_change(said: bytes, stderr: str, cause: str) -> None:
@@ -81,7 +81,7 @@ def test_a_bot_that_loads_is_not_accused(stderr: str) -> None:
 
 def test_a_notice_says_what_was_asked_and_what_came() -> None:
     assert notice("x", silence(b"a\nb\x1b[2J\nc\nd\n"), 60).split("\n") == [
-        "x: no valid answer for 5 s, and it may take 60 s to start",
+        "x: no valid answer for 5 s; it may take 60 s to start",
         "  asked:  1 protocol_version",
         "  got:    'a\\nb\\x1b[2J\\nc' …",
         f"  cause:  {FORM}; `ggp check -- ./x --y` shows each step",
@@ -89,7 +89,7 @@ def test_a_notice_says_what_was_asked_and_what_came() -> None:
     told = notice("x", Silence("7 genmove black", b"", "no net", ""), 60).split("\n")
     assert told[0] == "x: no valid answer for 5 s" and told[2:] == [
         *("  got:    nothing", "  stderr: no net"),
-        "  cause:  if it does not load that long, flush the output after each answer",
+        "  cause:  the bot is slow to load, or does not flush its output after each answer",
     ]
 
 
@@ -168,8 +168,10 @@ def test_a_bot_that_prints_garbage_is_shown_before_its_time_is_up() -> None:
     finally:
         run_blocking(table.close())
     (text,) = told
-    assert text.startswith("x: no valid answer for 5 s, and it may take 6.5 s to start\n") and "got:    'hello'" in text
-    assert "no whole answer after 6.5 s; to `1 protocol_version` it printed 'hello'; an answer" in str(suspended.value)
+    assert text.startswith("x: no valid answer for 5 s; it may take 6.5 s to start\n") and "got:    'hello'" in text
+    assert "no complete answer after 6.5 s; to `1 protocol_version` it printed 'hello'; an answer" in str(
+        suspended.value
+    )
 
 
 HANGS = (
@@ -186,4 +188,4 @@ def test_a_bot_that_hangs_has_used_the_time_that_passed() -> None:
     came = play(make_setup("yugo,size=3", script(HANGS), "random", time="0.3"), (0,))
     (match,), end = came.played, came.end()
     assert match.termination == "stalled" and 700 <= match.used[0] <= 5000 and match.longest[0] == match.used[0]
-    assert end.ms == match.used[0] and f"no whole answer after {end.ms / 1000:.1f} s" in end.detail
+    assert end.ms == match.used[0] and f"no complete answer after {end.ms / 1000:.1f} s" in end.detail

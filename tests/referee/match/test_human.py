@@ -181,7 +181,9 @@ def test_another_human_is_asked(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("change", "reason"), [("del found['undo']", "lists no undo"), (REFUSES, "does not undo")], ids=["none", "half"]
+    ("change", "reason"),
+    [("del found['undo']", "does not support undo"), (REFUSES, "refused to undo")],
+    ids=["none", "half"],
 )
 def test_a_bot_that_does_not_undo_does_not_agree(change: str, reason: str, tmp_path: Path) -> None:
     """It is where it was before, and the match goes on."""
@@ -222,7 +224,7 @@ def test_an_undo_on_the_command_line_is_no_void_match(tmp_path: Path) -> None:
     assert ran.returncode == 0 and "void" not in ran.stdout, ran.stdout + ran.stderr
     assert "seat 1: 2 plies taken back by agreement" in ran.stdout and " continues " in ran.stdout
     again = run("yugo,size=3", "human", "random", "--record", str(path))
-    assert again.returncode == 0 and "holds 1 of these 1 matches already" in again.stderr
+    assert again.returncode == 0 and "already holds 1 of these 1 matches" in again.stderr
 
 
 @pytest.mark.slow
@@ -232,7 +234,10 @@ def test_the_agreement_about_dead_stones(tmp_path: Path) -> None:
     assert moves(record)[2:6] == ["1 black pass", "2 white pass", "1 black dead:A1", "2 white dead:A1"]
     assert "Name the dead stones" in script.text and "`agree` to dead:A1" in script.text
     record, script, _ = play(tmp_path, "go,size=2,agreement=on", "A1", "B2", "pass", "pass", ":moves", "none", "NONE")
-    assert moves(record)[4:] == ["1 black dead:", "2 white dead:"] and "every list of dead stones" in script.text
+    assert (
+        moves(record)[4:] == ["1 black dead:", "2 white dead:"]
+        and "a list of dead stones, as in dead:A1,B2" in script.text
+    )
 
 
 @pytest.mark.slow
@@ -259,7 +264,7 @@ def test_a_game_to_its_end_shows_the_last_position(tmp_path: Path) -> None:
 def test_the_clock_of_a_human_is_honest(tmp_path: Path) -> None:
     record, script, _ = play(tmp_path, "go,size=2", "A1", None, time="20")
     assert record.end is not None and (record.end.result, record.end.termination) == ("B+T", "time")
-    assert script.status == "other 20.0 s, the other 20.0 s" and record.plies[0].left is not None
+    assert script.status == "other 20.0 s, opponent 20.0 s" and record.plies[0].left is not None
     record, script, _ = play(tmp_path, "go,size=2", "A1", time="none")
     assert script.status == "" and record.plies[0].left is None
     assert record.end is not None and record.end.result == "B+R" and "The input has ended: resigned" in script.text
@@ -282,7 +287,7 @@ def test_ctrl_c_drops_the_match(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("lacks", "told"),
-    [("ggp-scene", "the engine draws no board"), ("scene=broken", "the engine's board cannot be drawn")],
+    [("ggp-scene", "the engine does not draw its board"), ("scene=broken", "the engine's board cannot be drawn")],
 )
 def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
     argv = (sys.executable, "-m", "tests.support.foreign_engine", "without", "ggp-legal", "ggp-score", lacks)
@@ -291,7 +296,7 @@ def test_an_engine_that_tells_less(lacks: str, told: str) -> None:
     with RecordFile(None) as recorder:
         report = play_by_hand(new_run(replace(setup, games=1)), recorder, terminal, lambda event: None)
     assert report.tally.games == 1 and told in terminal.text and "illegal move: it is not among" in terminal.text
-    assert "the engine gives no score" in terminal.text
+    assert "the engine does not provide a score" in terminal.text
 
 
 @pytest.mark.parametrize("text", ["human", "me=human"])
@@ -346,7 +351,7 @@ AT_A_TERMINAL: dict[str, tuple[list[str], list[tuple[str, str]], int, str]] = {
     "completion, a clock that runs, Ctrl-C": (
         ["--time", "600", "--record", "games.jsonl"],
         [
-            *((TURN, ""), ("the other 10:00", "butt\t"), ("button", "\r")),
+            *((TURN, ""), ("opponent 10:00", "butt\t"), ("button", "\r")),
             *(("white played", ""), (TURN, ":why Z9\r"), ("Z9 is illegal", "\x03")),
         ],
         130,

@@ -185,7 +185,7 @@ def test_fixed_handicap_may_answer_its_points_in_any_order_or_not_at_all(answer:
 
 @pytest.mark.parametrize("answer", ["C7 G3", "C3", "C3 G7 E5", "D4 G7"])
 def test_a_bot_that_places_other_stones_than_gtp_says_does_not_start(answer: str) -> None:
-    with pytest.raises(CannotStart, match=rf"answers `fixed_handicap 2` with {answer}, which are not C3 G7"):
+    with pytest.raises(CannotStart, match=rf"answers `fixed_handicap 2` with {answer}, instead of C3 G7"):
         MemoryMatch("go size=9 handicap=2", placing("fixed_handicap", answer), placing("")).run()
 
 
@@ -301,7 +301,7 @@ def test_a_match_that_is_too_long_is_void_where_the_engine_has_no_score() -> Non
             del handlers["ggp-score"]
         outcome = small(max_plies=3, engine=Responder("e", "1", handlers)).run().outcome
         assert (outcome.termination, outcome.void) == (Termination.PLY_LIMIT, True)
-        assert outcome.detail.endswith(": the engine has no score for it")
+        assert outcome.detail.endswith("; the engine has no score for the position")
 
 
 class Suspending:

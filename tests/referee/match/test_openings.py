@@ -117,8 +117,8 @@ def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Pa
     [
         ("A1 B2\nC3 C3\n", "yugo,size=5", "book.txt, line 2, ply 2, C3: illegal move: C3 is occupied"),
         ("K9\n", "yugo,size=5", "line 1, ply 1, K9: "),
-        ("pass pass pass\n", "go,size=5", "line 1, ply 3, pass: the game is over before it"),
-        ("pass pass\n", "go,size=5", "line 1, ply 2: the game is over, so nothing is left to play"),
+        ("pass pass pass\n", "go,size=5", "line 1, ply 3, pass: the game is already over"),
+        ("pass pass\n", "go,size=5", "line 1, ply 2: this move ends the game"),
         ("(;GM[1]SZ[9];B[aa])", "go,size=5", "game 1: it is of another size: play go,size=9"),
         ("(;GM[1]SZ[9];B[aa])", "yugo", "game 1: a game of go, not of yugo"),
     ],

@@ -133,7 +133,7 @@ def test_the_json_says_what_the_text_says(capsys: pytest.CaptureFixture[str]) ->
     assert f"nElo    {found['nelo']:.1f} ± {found['nelo_error']:.1f}" in out and f"LOS     {found['los']:.2%}" in out
     assert "pairs   LL 0, LD 0, DD+WL 9, WD 3, WW 0" in out and "seat 1  13.5/24, 56.2%: Elo" in out
     assert "record: games.jsonl" in out and score_line(report) == "one 13.5 - 10.5 two"
-    assert "Bradley-Terry Elo of the same games: ggp rate games.jsonl" in out
+    assert "for Bradley-Terry Elo of these games: ggp rate games.jsonl" in out
 
 
 def three(outcomes: Sequence[Sequence[int]]) -> SeriesReport:

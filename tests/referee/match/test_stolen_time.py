@@ -126,8 +126,8 @@ def test_what_was_taken_is_credited_and_in_the_record(monkeypatch: pytest.Monkey
     assert charged and all(ms >= 30 for ms in charged), "100 ms less 60, and more on a busy machine"
     assert end.stolen == (0, 60 * len(charged))
     turns = "1 turn" if len(charged) == 1 else f"{len(charged)} turns"
-    words = f"seat2: interrupts on its core took {60 * len(charged)} ms of {turns}, not charged to it"
-    assert f"{words}: they are its opponent's or the machine's" in end.warnings
+    words = f"seat2: interrupts on its core took {60 * len(charged)} ms of {turns}"
+    assert f"{words}, caused by its opponent or the machine and not charged" in end.warnings
 
 
 def test_no_more_is_credited_than_a_turn_took(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_a_place_is_used_where_a_process_can_join_its_groups(tmp_path: Path) -> 
     closed = replace(places[0], folder=str(tmp_path))
     assert try_places([*places, closed])[0] == list(places)
     kept, reason = try_places([closed])
-    assert kept == [] and reason.startswith("no process can be put into a cgroup: ") and not list(tmp_path.iterdir())
+    assert kept == [] and reason.startswith("no process can join a cgroup: ") and not list(tmp_path.iterdir())
 
 
 def test_the_process_that_stays_with_it_ends_it() -> None:

@@ -36,12 +36,12 @@ def ended(code: str, sandbox: Sandbox) -> tuple[str, str]:
     [
         (
             "all = []\nwhile True: all.append(bytearray(1 << 20))",
-            "killed by SIGKILL; out of memory: it may use 32 MiB (memory)",
+            "killed by SIGKILL; it ran out of memory: its limit is 32 MiB (memory)",
             "",
         ),
         (
             "all = [subprocess.Popen(['sleep', '60']) for _ in range(9)]",
-            "exit status 1; it was refused its 5th process or thread (processes)",
+            "exit status 1; it tried to start a 5th process or thread (processes)",
             "BlockingIOError",
         ),
         ("open(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(2 << 20))", OUT_OF_SCRATCH, "OSError"),
@@ -117,12 +117,12 @@ def test_root_in_a_namespace_of_users_reads_no_settings_that_others_may_not(monk
 
 
 def test_strict_is_refused_with_the_property_the_reason_and_the_remedy() -> None:
-    found = describe("root", True, True, 1, (), {"cgroups": "no cgroup can be made here"})
+    found = describe("root", True, True, 1, (), {"cgroups": "no cgroup can be created here"})
     with pytest.raises(SandboxError) as caught:
         check_level("strict", "random", lambda: found)
     said = str(caught.value)
     assert said.startswith(
-        'random: sandbox = "strict" cannot be had: memory (cgroup memory: no cgroup can be made here): '
+        'random: sandbox = "strict" is not supported here: memory (cgroup memory: no cgroup can be created here): '
     )
     assert said.endswith(', or write sandbox = "default"') and "Delegate=yes" in said and "\n" not in said
     for level in ("none", "default"):
@@ -133,7 +133,7 @@ def test_landlock_that_lets_signals_through_does_not_keep_other_processes() -> N
     """Before Linux 6.12; a program of our own user would kill the referee."""
     assert "other processes" in describe("", True, True, 0, (), {}).kept
     found = describe("", True, True, 0, (), {"namespaces": "unshare: no", "signals": "signal: Permission denied"})
-    assert found.missing["other processes"][0] == "process namespace: unshare: no, and landlock lets signals through"
+    assert found.missing["other processes"][0] == "process namespace: unshare: no; landlock does not block signals"
     with pytest.raises(StepFailed, match="signal"):
         try_steps(["keep", "signal"])
 
@@ -157,13 +157,11 @@ def test_a_missing_guard_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(sandbox, "__path__", [str(tmp_path)])
     guard_program.cache_clear()
     try:
-        with pytest.raises(
-            SandboxError, match="the program guard, which starts bots, is not beside the package: make "
-        ):
+        with pytest.raises(SandboxError, match="the program `guard`, which starts bots, is not in the package: run "):
             guard_program()
         (tmp_path / "guard").write_text("no program", encoding="utf-8")
         (tmp_path / "guard").chmod(0o755)
-        with pytest.raises(SandboxError, match="guard cannot be run: Exec format error: make setup builds it again"):
+        with pytest.raises(SandboxError, match="guard cannot be run: Exec format error: run `make setup`"):
             run_confined(("/bin/true",), folder=tmp_path, writable=False, sandbox=Sandbox(), seconds=1, output=1)
     finally:
         guard_program.cache_clear()

@@ -132,7 +132,7 @@ def test_what_a_build_says_cannot_command_a_terminal(tmp_path: Path) -> None:
 def test_a_refused_source_leaves_nothing(tmp_path: Path) -> None:
     path = pack(tmp_path / "bot.tar.gz", (member("Makefile"), b""), member("disk", "block device"))
     source, run = read_source(path, "make", 60, tmp_path / "club.builds"), Runs()
-    assert make(source, Sandbox(), run) == ("the source cannot be used: 'disk' is a device or a pipe: leave it out")
+    assert make(source, Sandbox(), run) == ("the source cannot be used: 'disk' is a device or a pipe: remove it")
     assert left(tmp_path) == ["lock"] and run.asked == []
 
 
@@ -155,9 +155,9 @@ def test_a_source_that_changed_since_it_was_read_is_not_built(tmp_path: Path) ->
     ("name", "build", "problem"),
     [
         ("none.tar.gz", "", "does not exist: check the path"),
-        ("bot.zip", "", "is neither a folder nor a .tar.gz: pack it again"),
-        ("bot.tar.gz", "'make", "is no command line: no closing quotation"),
-        ("bot.tar.gz", "no-such-make", "no program called 'no-such-make' is here to build it: install it"),
+        ("bot.zip", "", "is neither a folder nor a .tar.gz file: pack it as one"),
+        ("bot.tar.gz", "'make", "is not a command line: no closing quotation"),
+        ("bot.tar.gz", "no-such-make", "the build program 'no-such-make' is not in PATH: install it"),
     ],
 )
 def test_what_cannot_be_a_source(tmp_path: Path, name: str, build: str, problem: str) -> None:
@@ -180,7 +180,7 @@ def test_what_is_neither_file_nor_folder_nor_link_is_not_kept(tmp_path: Path) ->
 @pytest.mark.slow
 def test_folders_as_deep_as_a_path_is_long_are_removed(tmp_path: Path) -> None:
     source = source_of(tmp_path, "sh -c 'for i in $(seq 1500); do mkdir d && cd d; done; true'")
-    assert make(source, Sandbox(), Runs()) == "the build failed: it made folders that lie in more than 100 others"
+    assert make(source, Sandbox(), Runs()) == "the build failed: it created folders nested more than 100 levels deep"
     assert left(tmp_path) == ["lock"]
 
 
@@ -188,7 +188,7 @@ def test_folders_as_deep_as_a_path_is_long_are_removed(tmp_path: Path) -> None:
 def test_a_build_that_fills_the_disk_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MOST_BUILT", 10 << 20)
     source = source_of(tmp_path, "sh -c 'while :; do head -c 1000000 /dev/zero >> fill; sleep 0.01; done'")
-    assert make(source, Sandbox(), Runs()) == "the build failed: it made more than 100000 files or 10 MiB"
+    assert make(source, Sandbox(), Runs()) == "the build failed: it created more than 100000 files or 10 MiB"
     assert left(tmp_path) == ["lock"]
 
 
@@ -197,14 +197,14 @@ def test_a_build_does_not_hide_what_it_makes_in_deep_folders(tmp_path: Path) -> 
     """It is ended while it runs."""
     deep = "sh -c 'for i in $(seq 200); do mkdir d && cd d; done; exec sleep 1000'"
     said = make(source_of(tmp_path, deep), Sandbox(), Runs())
-    assert said == "the build failed: it made folders that lie in more than 100 others"
+    assert said == "the build failed: it created folders nested more than 100 levels deep"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (10 << 30, 6 << 30, "it filled the disk by more than 2048 MiB"),
+        (10 << 30, 6 << 30, "it wrote more than 2048 MiB to the disk"),
         (1 << 30, 200 << 20, "the disk has less than 256 MiB left"),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_folder_that_a_build_closes_is_too_much(tmp_path: Path, monkeypatch: p
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr(os, "scandir", closed)
-    assert sources._Size(tmp_path)._too_much() == "it made a folder that cannot be read: Permission denied"
+    assert sources._Size(tmp_path)._too_much() == "it created a folder that cannot be read: Permission denied"
 
 
 # -- processes that build ----------------------------------------------------------------------------------------------

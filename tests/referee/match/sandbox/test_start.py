@@ -86,7 +86,7 @@ def test_what_takes_too_long_is_ended_also_where_it_has_left_its_group(level: Le
 def test_where_it_would_be_our_user_it_may_write_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     here = this_machine()
     monkeypatch.setattr(start, "this_machine", lambda: describe("", here.landlock, here.seccomp, 0, here.places, {}))
-    with pytest.raises(SandboxError, match="could change files that are not its own here: this needs namespaces"):
+    with pytest.raises(SandboxError, match="a build could change other files here: use a machine with namespaces"):
         run_confined((*PYTHON, ""), folder=tmp_path, writable=True, sandbox=Sandbox("default"), seconds=9, output=9)
 
 

@@ -228,7 +228,7 @@ async def test_local_bot_is_restarted_and_the_log_says_why(tmp_path: Path) -> No
             assert await asyncio.to_thread(lobby.ask, "quit") == "="
             assert await asyncio.to_thread(lobby.bye) != ""
     assert "culprit=bot" in said[0] and "exit status 3: out of ideas" in said[0]
-    assert any("is not the one that was entered" in line and "start the lobby again" in line for line in said)
+    assert any("has changed since it was entered" in line and "start the lobby again" in line for line in said)
 
 
 # -- the whole -------------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def _engine(**handlers: object) -> Engine:
         ({"ply2_seat": 1}, 2, "the record says seat 1 (white), the engine seat 2 (white), play"),
         ({"end_result": "B+9"}, None, "the record says B+9, the engine W+0.5"),
         ({"end_hash": "0" * 16}, None, "the record ends at hash 0000000000000000, the engine at"),
-        ({"end_plies": 3}, None, "the record says 3 plies and holds 4"),
+        ({"end_plies": 3}, None, "the record claims 3 plies, but holds 4"),
         ({"start_options": {"size": "99"}}, 0, "the engine refuses the game"),
     ],
 )
@@ -232,7 +232,7 @@ SAME = "phase=play to_play=black seat=1 ply=0"
             0,
             "legal for the engine only: A2 B1 B2; legal for the other",
         ),
-        ({"ggp_history": lambda arguments: "1 black A1"}, None, "the engines tell different histories"),
+        ({"ggp_history": lambda arguments: "1 black A1"}, None, "the engines return different histories"),
         ({"ggp_play": _fail}, 1, "A1: the other engine says illegal move: not here"),
         (
             {"ggp_play": lambda arguments: "nonsense"},
@@ -255,9 +255,9 @@ SAME = "phase=play to_play=black seat=1 ply=0"
             None,
             "the other engine 9 to 1",
         ),
-        ({"ggp_score": lambda arguments: "[" * 5000}, None, "the other engine's ggp-score has another form"),
+        ({"ggp_score": lambda arguments: "[" * 5000}, None, "the other engine's ggp-score has a different form"),
         ({"ggp_hash": lambda arguments: "0" * 16}, 0, "the other engine's 0000000000000000"),
-        ({"ggp_undo": lambda arguments: SAME}, 4, "the other engine undoes it and says seat 1 (black), play, hash"),
+        ({"ggp_undo": lambda arguments: SAME}, 4, "after undo the other engine is at seat 1 (black), play, hash"),
         ({"ggp_undo": _fail}, 4, "the other engine answers `ggp-undo` with `? illegal move: not here`"),
     ],
 )

@@ -177,4 +177,4 @@ def test_a_damaged_match_does_not_hide_the_others(
     out, err = capfd.readouterr()
     assert out.encode() == two + one and err.count("\n") == 2
     assert show.main([f"{path}#club-fast-0-2"]) == 2
-    assert "is not a whole record: line" in capfd.readouterr().err
+    assert "is not a complete record: line" in capfd.readouterr().err

@@ -51,10 +51,10 @@ def test_the_status_is_0_after_success_and_no_process_is_left() -> None:
     [
         (["chess"], "unknown game: chess"),
         (["yugo", "sise"], "'sise' is no program, and no built-in bot"),
-        (["yugo", "size="], "'size=' is no option"),
+        (["yugo", "size="], "'size=' is not an option"),
         (["yugo", "size=99"], "size"),
         (["--connect", "tcp://localhost:1", "--", "cat"], "not both"),
-        (["--connect", "localhost"], "write tcp://host:port or ipc://path"),
+        (["--connect", "localhost"], "write tcp://HOST:PORT or ipc://PATH"),
         (["--"], "after -- comes the command line"),
         (["--", "no-such-program"], "no program called 'no-such-program'"),
         (["--timeout", "0"], "timeout"),
@@ -106,7 +106,7 @@ def test_json_is_an_object_a_line() -> None:
         ("long_line", "§2.8: an answer is at most 1 MiB"),
         ("silent", "(1 s): the peer's fault; PROTOCOL §2.8: never a hang"),
         ("complain", "the last line of its stderr: chaos: out of cheese"),
-        ("fork", "it ended, and left its output open"),
+        ("fork", "the peer exited, but a process that it started"),
     ],
 )
 def test_a_fault_of_the_peer_names_its_rule(fault: str, problem: str) -> None:
