@@ -1,4 +1,4 @@
-"""JUnit XML, which every build server reads: a suite of cases."""
+"""JUnit XML, which every build server reads: a suite of test cases."""
 
 import re
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ class Case(NamedTuple):
 
     Attributes:
         kind: "failure", "error" or "skipped"; "" if it passed.
-        message: A line about the failure, or why it was skipped.
-        text: What is shown with it.
+        message: One line about the failure, or why it was skipped.
+        text: The text shown with it.
         more: Further attributes, such as its file and line.
     """
 
@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
 
 def suite(name: str, cases: Iterable[Case], **more: str) -> ElementTree.Element:
-    """Return a suite with the counts of its cases, and further attributes."""
+    """Return a suite with the counts of its cases and further attributes."""
     cases = list(cases)
     kinds = [case.kind for case in cases]
     counts = {"failures": "failure", "errors": "error", "skipped": "skipped"}
@@ -54,5 +54,5 @@ def written(root: ElementTree.Element) -> bytes:
 
 
 def valid(text: str) -> str:
-    """Replace the characters that XML forbids, and those that cannot be seen."""
+    """Replace characters that XML forbids, and invisible ones."""
     return INVISIBLE.sub("\ufffd", _FORBIDDEN.sub("\ufffd", text))

@@ -114,7 +114,7 @@ def test_a_foreign_bot_with_which_the_referee_plays_is_usable(kind: str, deviati
     ("script", "advice"),
     [
         ("echo starting >&2; echo 'ModuleNotFoundError: torch' >&2; exit 3", "ModuleNotFoundError: torch"),
-        ("exit 3", "it ends with exit status 3 and writes nothing to standard error: run it by hand"),
+        ("exit 3", "it exits with exit status 3 and writes nothing to standard error: run it by hand"),
     ],
 )
 def test_a_bot_that_ends_at_its_start_is_reported_what_it_said_last(script: str, advice: str) -> None:

@@ -1,4 +1,4 @@
-"""Read the games of SGF files and GTP scripts, before an engine plays them."""
+"""Games in SGF files and GTP scripts, read before an engine plays them."""
 
 import re
 import sys
@@ -21,14 +21,14 @@ MAX_MOVES = 10_000
 
 
 class CannotImport(Exception):
-    """A record cannot hold the game, or the file has no games. The message is printable."""
+    """A game that a record cannot hold, or a file without games. str() is printable."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(escape_unprintable(reason))
 
 
 class FoundMove(NamedTuple):
-    """A move and its colour. `left` is ms on that side's clock, None if the file does not say."""
+    """A move and its colour. `left` is the ms left on that side's clock; None if the file does not say."""
 
     colour: str
     move: str
@@ -36,14 +36,14 @@ class FoundMove(NamedTuple):
 
 
 class ImportedGame(NamedTuple):
-    """A game with its moves as the file has them.
+    """A game, with the moves as the file has them.
 
     Attributes:
-        players: Names by their last colour, black first.
-        result: In the form of engines, "" for none.
+        players: The names by their last colour, black first.
+        result: The result as engines write it; "" for none.
         source: The program and the rules that the file names.
         problem: Why a record cannot hold what follows the moves.
-        set_up: How many of the moves only build the position that the game begins from.
+        set_up: How many of the moves only build the initial position.
     """
 
     game: str
@@ -64,7 +64,11 @@ class ImportedGame(NamedTuple):
 
 
 def read_file(file: str) -> bytes:
-    """Return the bytes of a file, or of standard input for `-`. Raises ClickException."""
+    """Return the bytes of a file, or of standard input for `-`.
+
+    Raises:
+        ClickException: The file cannot be read, or is too large.
+    """
     path = Path(file)
     try:
         with sys.stdin.buffer if file == "-" else open_input(path) as source:
@@ -77,19 +81,23 @@ def read_file(file: str) -> bytes:
 
 
 def games_in(file: str, data: bytes) -> Iterator[ImportedGame | CannotImport]:
-    """Yield the games of a file: SGF by its name or its first bytes, else a script."""
+    """Yield the games of a file, which is SGF according to its name or its first bytes, else a script."""
     named = Path(file).suffix.lower()
     is_sgf = named in (".sgf", ".sgfs") or (b"(;" in data[:4096] or data.lstrip()[:1] == b"(")
     try:
         if data.startswith(b'{"') and not is_sgf:
-            raise CannotImport("looks like a record already: ggp verify, ggp show and ggp export take it as it is")
+            raise CannotImport("this is already a record: use it with ggp verify, ggp show or ggp export")
         yield from sgf_games(data) if is_sgf and named not in (".gtp", ".tst") else script_games(data)
     except CannotImport as problem:
         yield problem
 
 
 def file_games(file: str) -> Iterator[ImportedGame | CannotImport]:
-    """Yield the games of an SGF file or a script. Raises ClickException if it cannot be read."""
+    """Yield the games of an SGF file or a script.
+
+    Raises:
+        ClickException: The file cannot be read.
+    """
     return games_in(file, read_file(file))
 
 
@@ -104,7 +112,11 @@ _SUPERKO = {"nz": "situational", "aga": "situational", "new zealand": "situation
 
 
 def sgf_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
-    """Yield every game of the file in order, or why no record can hold it. Raises CannotImport for any other file."""
+    """Yield every game of an SGF file in order, or why a record cannot hold it.
+
+    Raises:
+        CannotImport: The data is not SGF.
+    """
     try:
         for nodes in main_lines(decode(data)):
             try:
@@ -123,7 +135,8 @@ class ImportedTree(NamedTuple):
 
     Attributes:
         found: The game without its moves.
-        nodes: The root first; each has the number of its parent (-1 for the root), its move or None, its properties.
+        nodes: All nodes, the root first, each as the index of its parent (-1 for the root), its move or None, and its
+            properties.
     """
 
     found: ImportedGame
@@ -131,7 +144,11 @@ class ImportedTree(NamedTuple):
 
 
 def sgf_trees(data: bytes) -> Iterator[ImportedTree | CannotImport]:
-    """Yield every game of the file with all variations, or why no record can hold it. Raises CannotImport."""
+    """Yield every game of an SGF file with all variations, or why a record cannot hold it.
+
+    Raises:
+        CannotImport: The data is not SGF.
+    """
     try:
         for nodes in trees(decode(data)):
             try:
@@ -149,12 +166,12 @@ def _tree(nodes: list[tuple[int, Node]]) -> ImportedTree:
     else:
         found, size = _game_of_go([root]), board_size(root)
         if found.set_up:
-            raise CannotImport("it begins from a position that is set up: ggp import makes a record of its main line")
+            raise CannotImport("it begins with placed stones: `ggp import` makes a record of its main line")
     steps = list[tuple[int, FoundMove | None, Node]]()
     for number, (parent, node) in enumerate(nodes):
         moves = [*_moves([node], size)]
         if len(moves) > 1 or (number and any(node.get(name) for name in ("AB", "AW", "AE"))):
-            raise CannotImport(f"node {number + 1} has several moves or sets up stones: a tree has one move a node")
+            raise CannotImport(f"node {number + 1} has several moves or places stones: a tree has one move per node")
         steps.append((parent, moves[0] if moves else None, node))
     return ImportedTree(found, tuple(steps))
 
@@ -162,7 +179,7 @@ def _tree(nodes: list[tuple[int, Node]]) -> ImportedTree:
 def _game_of_go(nodes: list[Node]) -> ImportedGame:
     root = nodes[0]
     if _first(root, "GM", "1") != "1":
-        raise CannotImport(f"GM[{_first(root, 'GM')[:20]}] is not go (GM[1]), and no XG names the game")
+        raise CannotImport(f"GM[{_first(root, 'GM')[:20]}] is not go (GM[1]), and there is no XG that names the game")
     size = board_size(root)
     black, white, problem, last = _set_up(nodes, size)
     moves = tuple(_moves(nodes[:last], size))
@@ -180,9 +197,9 @@ def _game_of_go(nodes: list[Node]) -> ImportedGame:
 def _placed(black: list[str], white: list[str], to_play: str) -> list[FoundMove]:
     """Return plies that build a position on the empty board and leave `to_play` to move.
 
-    Seats alternate in a record, so the colour with fewer stones passes; it passes first, because its last ply should be
-    a stone: two passes in a row would end the game. Nothing is captured on the way, in whatever order the stones
-    come: a group that is not complete has a liberty where its next stone will stand.
+    Seats alternate in a record, so the colour with fewer stones passes. It passes first, so that its last ply is a
+    stone, because two passes in a row would end the game. No order of the stones captures anything: an incomplete group
+    has a liberty where its next stone will be.
     """
     length = max(2 * len(black) - 1, 2 * len(white))
     length += length % 2 != (to_play == "white")
@@ -196,7 +213,7 @@ def _placed(black: list[str], white: list[str], to_play: str) -> list[FoundMove]
 
 
 def _turn(nodes: list[Node]) -> str:
-    """Return the colour that PL gives the first move to, "" for none."""
+    """Return the colour that PL names for the first move; "" for none."""
     for node in nodes:
         if turn := _first(node, "PL"):
             return "white" if turn[0] in "wW2" else "black"
@@ -229,7 +246,7 @@ def _found(
 
 
 def _first(node: Node, name: str, otherwise: str = "") -> str:
-    """Return the property's first value in one line."""
+    """Return the first value of a property as one line."""
     return " ".join(node[name][0].split())[:1000] if name in node else otherwise
 
 
@@ -240,10 +257,13 @@ def _options(root: Node) -> dict[str, str]:
 
 
 def _options_of_go(root: Node, size: int) -> dict[str, str]:
-    """Return size, komi and ko rule: simple unless the file names another, because simple allows the most moves."""
+    """Return size, komi and ko rule.
+
+    The ko rule is simple unless the file names another one, because simple allows the most moves.
+    """
     komi = _first(root, "KM", "0").replace(",", ".") or "0"
     if not _NUMBER.fullmatch(komi):
-        raise CannotImport(f"KM[{komi[:20]}]: komi is no number")
+        raise CannotImport(f"KM[{komi[:20]}]: komi is not a number")
     ko = _SUPERKO.get(_first(root, "RU").lower(), "simple")
     return {"size": str(size), "komi": _shortest(komi), "ko": ko}
 
@@ -254,11 +274,13 @@ def _shortest(text: str) -> str:
 
 
 def _set_up(nodes: list[Node], size: int) -> tuple[list[str], list[str], str, int]:
-    """Return the stones before the first move, black and white, and where a record has to stop.
+    """Return the black and the white stones before the first move, and where a record must stop.
 
-    A record cannot hold stones that are set up after a move: the third value says which they are, and the fourth is the
-    number of that node. Without any these are "" and the number of all nodes. Raises CannotImport for a position that
-    no moves can make.
+    A record cannot hold stones that are placed after a move. The third value describes such stones, the fourth is the
+    index of their node. Without any these are "" and the number of nodes.
+
+    Raises:
+        CannotImport: No moves can build the position.
     """
     colours = {"AB": "black", "AW": "white", "AE": ""}
     board: dict[str, str] = {}
@@ -268,7 +290,7 @@ def _set_up(nodes: list[Node], size: int) -> tuple[list[str], list[str], str, in
             values = [value.strip() for value in node.get(name, ()) if value.strip()]
             if values and moved:
                 problem, last = (
-                    f"{name}[{values[0][:10]}] sets up stones after a move, which a record cannot hold",
+                    f"{name}[{values[0][:10]}] places stones after a move, which a record cannot hold",
                     number,
                 )
                 break
@@ -278,13 +300,13 @@ def _set_up(nodes: list[Node], size: int) -> tuple[list[str], list[str], str, in
         moved = moved or "B" in node or "W" in node
     board = {point: colour for point, colour in board.items() if colour}
     if point := _without_liberty(board, size):
-        raise CannotImport(f"the position that is set up cannot be: {point} has no liberty")
+        raise CannotImport(f"the initial position is impossible: {point} has no liberty")
     black, white = ([point for point, of in board.items() if of == colour] for colour in ("black", "white"))
     return black, white, problem, last
 
 
 def _without_liberty(board: dict[str, str], size: int) -> str:
-    """Return a stone of the first group without a liberty, "" if every group has one."""
+    """Return a stone of the first group without a liberty; "" if every group has one."""
     seen: set[str] = set()
     for stone, colour in board.items():
         if stone in seen:
@@ -303,7 +325,10 @@ def _without_liberty(board: dict[str, str], size: int) -> str:
 
 
 def _handicap(root: Node, stones: list[str], size: int, moves: tuple[FoundMove, ...]) -> int:
-    """Return the number of stones of GTP's fixed handicap, 0 for none. Old files have HA without the stones."""
+    """Return the number of stones of GTP's fixed handicap; 0 for none.
+
+    Old files have HA without the stones.
+    """
     said = _first(root, "HA", "0")
     number = len(stones)
     if not stones and said.isascii() and said.isdigit() and len(said) == 1 and moves and moves[0].colour == "white":
@@ -315,7 +340,7 @@ def _handicap(root: Node, stones: list[str], size: int, moves: tuple[FoundMove, 
 
 
 def _moves(nodes: list[Node], size: int) -> Iterator[FoundMove]:
-    """Yield B and W as moves on a board of this size, XB and XW unchanged."""
+    """Yield B and W as moves on a board of this size; XB and XW unchanged."""
     number = 0
     for node in nodes:
         for name, values in node.items():
@@ -337,7 +362,7 @@ def _left(node: Node, colour: str) -> int | None:
 
 
 def _result(text: str) -> str:
-    """Return RE in the form of engines, "" for a game without a result."""
+    """Return RE as engines write results; "" for a game without a result."""
     if text.lower() in ("0", "draw", "jigo"):
         return "0"
     found = _RESULT.fullmatch(text)
@@ -350,7 +375,7 @@ def _result(text: str) -> str:
 
 
 def _control(main: str, overtime: str) -> str:
-    """Return TM and OT as a time control of ours if there is one, else as the file has them."""
+    """Return TM and OT in our form of time controls if possible, else as the file has them."""
     seconds = _shortest(main) if _NUMBER.fullmatch(main) else ""
     head = f"{seconds}+" if seconds not in ("", "0") else ""
     if byoyomi := _BYOYOMI.fullmatch(overtime):
@@ -371,7 +396,11 @@ _KNOWN = (*_BEGINS, *_MOVES, "boardsize", "komi", "fixed_handicap")
 
 
 def script_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
-    """Yield every game of the script in order. Raises CannotImport for any other file."""
+    """Yield every game of a GTP script in order.
+
+    Raises:
+        CannotImport: The data is not a GTP script.
+    """
     reader, seen = _ScriptReader(), False
     for number, (name, words, answer) in enumerate(_commands(data.decode("utf-8", "replace")), 1):
         seen = seen or name in _KNOWN
@@ -383,13 +412,13 @@ def script_games(data: bytes) -> Iterator[ImportedGame | CannotImport]:
             yield found
         reader.take(name, words, answer)
     if not seen:
-        raise CannotImport("neither SGF (it does not begin with (;) nor a GTP script (no boardsize, play, ggp-new …)")
+        raise CannotImport("neither SGF (which begins with `(;`) nor a GTP script (with boardsize, play, ggp-new …)")
     if found := reader.game():
         yield found
 
 
 class _ScriptReader:
-    """Collects the moves of the current game."""
+    """A reader of commands that collects the moves of the current game."""
 
     def __init__(self) -> None:
         self._options: dict[str, str] = {}
@@ -401,6 +430,7 @@ class _ScriptReader:
         self._problem = ""
 
     def take(self, name: str, words: list[str], answer: str) -> None:
+        """Read a command and its answer."""
         if name == "clear_board":
             self._begin("go", {key: value for key, value in self._options.items() if key in ("size", "komi")})
         elif name == "ggp-new" and words:
@@ -408,7 +438,7 @@ class _ScriptReader:
         elif name in ("boardsize", "komi", "fixed_handicap") and words:
             self._options[{"boardsize": "size", "fixed_handicap": "handicap"}.get(name, name)] = words[0]
         elif name in _NOT_HELD:
-            self._problem = self._problem or f"`{name}` sets up a position, and a record holds moves only"
+            self._problem = self._problem or f"`{name}` sets up a position, but a record holds only moves"
         elif name in ("undo", "ggp-undo"):
             count = int(words[0]) if words and words[0].isdigit() and len(words[0]) < 6 else 1
             del self._moves[max(0, len(self._moves) - count) :]
@@ -421,14 +451,14 @@ class _ScriptReader:
             words[1] if name.endswith("play") and len(words) > 1 else (re.sub(r"^=\d*", "", answer).split() or [""])[0]
         )
         if colour is None or not move:
-            self._problem = f"`{' '.join([name, *words])[:60]}` names no {'move' if colour else 'colour'}"
+            self._problem = f"`{' '.join([name, *words])[:60]}` has no valid {'move' if colour else 'colour'}"
         elif len(self._moves) >= MAX_MOVES:
             self._problem = f"it has more than {MAX_MOVES} moves"
         elif move.lower() != "resign":
             self._moves.append(FoundMove(colour, move))
 
     def game(self) -> ImportedGame | CannotImport | None:
-        """Return the game, why no record can hold it, or None if nothing was played."""
+        """Return the current game, or why a record cannot hold it; None if nothing was played."""
         if self._problem and not self._moves:
             return CannotImport(self._problem)
         if not self._moves:
@@ -437,7 +467,7 @@ class _ScriptReader:
 
 
 def _commands(text: str) -> Iterator[tuple[str, list[str], str]]:
-    """Yield name, arguments and the first line of the answer, "" if there is none."""
+    """Yield the name, the arguments and the first line of the answer ("" for none) of each command."""
     command: list[str] = []
     answer = ""
     for line in text.splitlines():

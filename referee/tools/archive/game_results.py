@@ -21,7 +21,7 @@ _NAMED = 8  # bots in a message
 
 
 def results_of(files: Sequence[str], pool: str | None, command: str) -> Results:
-    """Read all results of files and ladders, and say on stderr what is left out.
+    """Read all results of files and ladders, and report on stderr what is left out.
 
     Args:
         files: Files of games, ladders, or `-` for standard input.
@@ -53,7 +53,7 @@ def _read_file(name: str, results: Results) -> None:
 
 
 def _read_ladder(name: str, results: Results, pool_name: str | None) -> None:
-    """Add all games of a pool, by the labels of the versions, and the pairs of two versions."""
+    """Add all games of a pool by the labels of the versions, and the pairs of two versions."""
     from ggp.referee.ladder.source import open_ladder, the_pool  # the store, which files of results do without
 
     with open_ladder(name) as store:
@@ -111,7 +111,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def repeat_lines(results: Results) -> list[str]:
-    """Say how many games are distinct, unless all are, and what to do about it."""
+    """Return a line about repeated games, and what to do about them; [] if all games are distinct."""
     lines = results.lines
     if lines.distinct == lines.games:
         return []

@@ -1,4 +1,4 @@
-"""Turn games of SGF files and GTP scripts into records by playing each move on an engine."""
+"""Records made from games of SGF files and GTP scripts, by playing each move on an engine."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from ggp.referee.tools.archive.game_files import (
 )
 
 IMPORTED = "imported"
-"""The termination of a game whose file has a result without a cause."""
+"""The termination of a game whose file has a result, but no cause."""
 
 _BY_LETTER = {"R": Termination.RESIGNATION, "T": Termination.TIME}
 _MAX_TEXT = 200
@@ -29,6 +29,7 @@ class ImportRules:
     Attributes:
         fill: Play a pass for a side whose turn is missing.
         lenient: Keep the plies before an invalid one.
+        referee: The name of the referee in the record.
     """
 
     fill: bool = False
@@ -52,7 +53,7 @@ class _Replay:
 
     @property
     def left_out(self) -> str:
-        """Passes after the end as text, "" for none."""
+        """Return a text about passes after the end; "" for none."""
         return f"{self.passes} pass{'es'[: 2 * (self.passes > 1)]} after the end left out" if self.passes else ""
 
 
@@ -60,8 +61,8 @@ class Imported(NamedTuple):
     """A record of an imported game.
 
     Attributes:
-        problem: Why the record does not hold the whole game, "" if it does.
-        left_out: What the file has after the end of the game, "" for nothing.
+        problem: Why the record does not hold the whole game; "" if it does.
+        left_out: What the file has after the end of the game; "" for nothing.
     """
 
     record: Record
@@ -70,7 +71,13 @@ class Imported(NamedTuple):
 
 
 async def to_record(found: ImportedGame, key: str, engine: Engine, rules: ImportRules) -> Imported:
-    """Play the game on the engine.
+    """Make a record of a game by playing it on the engine.
+
+    Args:
+        found: The game.
+        key: The key of the match in the record.
+        engine: The engine.
+        rules: How to treat missing or invalid moves.
 
     Raises:
         CannotImport: The engine refuses the game or a move, and the rules are not lenient.
@@ -85,19 +92,19 @@ async def to_record(found: ImportedGame, key: str, engine: Engine, rules: Import
 
 async def _replay(found: ImportedGame, key: str, engine: Engine, rules: ImportRules) -> _Replay:
     if any(not _is_word(word) for word in (found.game, *found.options, *found.options.values())):
-        raise CannotImport("its game or options are no words")
+        raise CannotImport("the name of its game or an option is not a word")
     if found.game not in await engine.games():
-        raise CannotImport(f"the engine knows no {found.game}: name one that does with --engine")
+        raise CannotImport(f"the engine does not know {found.game}: name one that does with --engine")
     try:
         replay = _Replay(await engine.new_game(new_game(found.game, found.options)))
     except GameRefused as refused:
         raise CannotImport(f"the engine refuses the game: {escape_unprintable(str(refused))}") from None
     for number, move in enumerate(found.moves, 1):
         if replay.status.phase == OVER and move.move.lower() == "pass":
-            replay.passes += 1  # servers write down a third pass
+            replay.passes += 1  # servers record a third pass
             continue
         if problem := await _play(replay, key, engine, move, rules.fill):
-            step = f"move {number - found.set_up}" if number > found.set_up else "the position that is set up"
+            step = f"move {number - found.set_up}" if number > found.set_up else "the initial position"
             replay.problem = f"{step}, {move.colour} {escape_unprintable(move.move)[:80]}: {problem}"
             return replay
     replay.problem = found.problem and escape_unprintable(f"after move {len(found.moves)}: {found.problem}")
@@ -108,20 +115,20 @@ async def _play(replay: _Replay, key: str, engine: Engine, move: FoundMove, fill
     """Play a move, after a pass if `fill` needs one. Return the problem, or ""."""
     status = replay.status
     if status.phase == OVER:
-        return "the game was over before it"
+        return "the game was already over"
     if not _is_word(move.move):
         return "it is not one word"
     moves = [move]
     if status.to_play != move.colour:
         if not fill:
-            return f"it is {status.to_play}'s turn (--fill lets the other side pass)"
+            return f"it is {status.to_play}'s turn (--fill inserts a pass)"
         moves.insert(0, FoundMove(status.to_play, "pass"))
     for colour, word, left in moves:
         seat = replay.status.seat
         try:
             played, replay.status = await engine.play(colour, word)
         except BotFault as fault:
-            return escape_unprintable(str(fault)) + ("" if word == move.move else " (the pass before it)")
+            return escape_unprintable(str(fault)) + ("" if word == move.move else " (the inserted pass)")
         ply = len(replay.plies) + 1
         replay.plies.append(MovePlayed(ply, key, ply, seat, colour, played, 0, left))
     return ""
@@ -158,8 +165,8 @@ async def _end(found: ImportedGame, key: str, engine: Engine, replay: _Replay) -
     elif termination == Termination.RULES:
         termination = IMPORTED
     if termination == IMPORTED:
-        counted = f"the engine's is {status.result}" if over else "the game is not over by the rules"
-        detail = f"the file says {result}, {counted}" if result else f"the file says no result, {counted}"
+        judged = f"the engine says {status.result}" if over else "the game is not over by the rules"
+        detail = f"the file says {result}, {judged}" if result else f"the file has no result, {judged}"
     position, score = await engine.final()
     black = _black(replay)
     return MatchEnded(
@@ -176,7 +183,7 @@ async def _end(found: ImportedGame, key: str, engine: Engine, replay: _Replay) -
 
 
 def _black(replay: _Replay) -> int:
-    """Return the seat that has the black stones at the end."""
+    """Return the seat that plays black at the end."""
     status = replay.status
     seat, colour = status.seat, status.to_play
     if status.phase == OVER and replay.plies:

@@ -1,6 +1,6 @@
-"""Read the questions and answers that bots which ask a model keep in their records, and sum them up.
+"""The questions and answers that bots with a language model keep in their records, and statistics about them.
 
-A bot's analysis comes from outside: anything of another form is ignored.
+A bot's analysis is untrusted: any other form is ignored.
 """
 
 from collections import Counter, defaultdict
@@ -24,17 +24,17 @@ HEADS = (
 
 
 class KeptAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One question and its answer, as the bot wrote it.
+    """One question and its answer, as the bot recorded it.
 
     Attributes:
         picture: The digest of the picture that was shown.
         named: The move that the answer names.
         illegal: Why that move cannot be played.
-        unreadable: Why no move was read.
+        unreadable: Why no move could be read.
         failed: Why there is no answer.
         estimated: The numbers of tokens are estimates.
         cut: The answer ended at the limit of tokens.
-        tries: Requests that it took.
+        tries: The number of requests.
     """
 
     prompt: Said = ""
@@ -59,7 +59,7 @@ class KeptAnalysis(msgspec.Struct, frozen=True):
     Attributes:
         legal: How the prompt lists the legal moves.
         board: How the prompt shows the board.
-        system: The system prompt, for the first move of a match only.
+        system: The system prompt; only for the first move of a match.
     """
 
     model: Said
@@ -70,7 +70,7 @@ class KeptAnalysis(msgspec.Struct, frozen=True):
 
 
 class AskedMove(NamedTuple):
-    """All questions of one turn. `played` is the move, "" if the turn ended the match without one."""
+    """All questions of one turn. `played` is the move; "" if the turn ended the match without one."""
 
     ply: int
     seat: int
@@ -83,7 +83,7 @@ _decode = msgspec.json.Decoder(KeptAnalysis).decode
 
 
 def asked_moves(record: Record) -> Iterator[AskedMove]:
-    """Yield the turns of a match for which a model was asked, in order."""
+    """Yield the turns of a match in which a model was asked, in order."""
     for ply in record.plies:
         if (kept := read_kept(ply.analysis)) is not None:
             yield AskedMove(ply.ply, ply.seat, ply.colour, ply.move, kept)
@@ -94,7 +94,7 @@ def asked_moves(record: Record) -> Iterator[AskedMove]:
 
 
 def read_kept(analysis: str) -> KeptAnalysis | None:
-    """Return the analysis, None if it has another form."""
+    """Return the analysis; None if it has another form."""
     if '"answers"' not in analysis:
         return None
     try:
@@ -104,7 +104,7 @@ def read_kept(analysis: str) -> KeptAnalysis | None:
 
 
 def transcript(record: Record) -> Iterator[bytes]:
-    """Yield a line of JSON for each question of a match: who asked which model, and what the answer was."""
+    """Yield a line of JSON for each question of a match: who asked which model, and the answer."""
     systems: dict[int, str] = {}
     for move in asked_moves(record):
         kept = move.kept
@@ -131,13 +131,14 @@ def transcript(record: Record) -> Iterator[bytes]:
 
 
 class ModelTable:
-    """Sums by bot, model and how the prompt lists the legal moves."""
+    """Sums by bot, model, and how the prompt lists the legal moves."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str, str], Counter[str]] = {}
         self._costs: defaultdict[tuple[str, str, str], float] = defaultdict(float)
 
     def add(self, record: Record) -> None:
+        """Add a match."""
         seen = set()
         for move in asked_moves(record):
             name = record.start.bots[move.seat - 1].name if move.seat else ""
@@ -161,8 +162,8 @@ class ModelTable:
     def sheet(self) -> TextTable:
         """Return the table.
 
-        `rate` is the share of answers that were illegal or could not be read. Tokens and cost are per game, seconds
-        per answer.
+        `rate` is the share of answers that were illegal or unreadable. Tokens and cost are per game, seconds per
+        answer.
         """
         sheet = TextTable(HEADS, frozenset({"bot", "model", "legal"}))
         for key, sums in sorted(self._sums.items()):

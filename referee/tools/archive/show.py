@@ -1,4 +1,4 @@
-"""Show positions of a recorded match as text boards or as a picture, from the engine's scenes.
+"""Positions of a recorded match as text boards or a picture, from the engine's scenes.
 
 If the engine has no scene, the moves are listed.
 """
@@ -22,12 +22,12 @@ from ggp.referee.tools.archive.places import how_to_name_engine, recorded_engine
 
 _COLOURS = {"class:black": "1;34", "class:white": "1;33", "class:mark": "1;32"}
 _CUT = 200  # characters of a line of stderr
-_STDERR_LINES = 10  # of each bot
-_FAULT_LINES = 40  # of the one at fault: a whole traceback
+_STDERR_LINES = 10  # lines of each bot's stderr
+_FAULT_LINES = 40  # lines of the bot at fault, enough for a whole traceback
 
 
 class ShownPosition(NamedTuple):
-    """A position after `number` plies: its scene as the engine sent it ("" for none) and as it was read, its status."""
+    """The position after `number` plies: its scene as the engine sent it ("" for none), as parsed, and its status."""
 
     number: int
     drawn: str
@@ -36,16 +36,25 @@ class ShownPosition(NamedTuple):
 
 
 async def positions_of(record: Record, wanted: Sequence[int], word: str | None) -> list[ShownPosition]:
-    """Return the wanted positions of a match, in that order, from the engine."""
+    """Return the wanted positions of a match, in that order.
+
+    Args:
+        record: The match.
+        wanted: The numbers of plies before the positions.
+        word: The engine; None for the built-in one.
+
+    Raises:
+        ClickException: The engine fails, or refuses the game or a move.
+    """
     start, chosen, found = record.start, set(wanted), dict[int, ShownPosition]()
     engine = await start_engine(read_engine(word))
     try:
         if start.game not in await engine.games():
             if word is None and _agrees(start):
                 return await positions_of(record, wanted, recorded_engine(start))
-            raise GameRefused(f"it knows no {start.game}; {how_to_name_engine(start)}")
+            raise GameRefused(f"it does not know {start.game}; {how_to_name_engine(start)}")
         replayer = Replayer(engine)
-        for number in range(max(wanted) + 1):  # one by one, so that an illegal ply is named
+        for number in range(max(wanted) + 1):  # one by one, so that an illegal ply can be named
             status = await replayer.go_to(start, record.plies, number)
             if number in chosen:
                 drawn = await engine.scene()
@@ -66,12 +75,15 @@ def _agrees(start: MatchStarted) -> bool:
     command = recorded_engine(start)
     if not (command and all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))):
         return False
-    click.echo(f"Our engine knows no {start.game}. The record was judged by this engine:\n\n  {command}\n", err=True)
+    click.echo(
+        f"The built-in engine does not know {start.game}. The record was judged by this engine:\n\n  {command}\n",
+        err=True,
+    )
     return click.confirm("Run it? Only do so if you trust the source of the record.", err=True)
 
 
 def lines_of(record: Record, positions: list[ShownPosition], width: int) -> Iterator[str]:
-    """Describe the match, each position, then the legend."""
+    """Describe the match, each position, and the legend."""
     yield from _about(record, positions[0])
     if len(positions) > 1:
         yield _result(record)
@@ -93,15 +105,20 @@ def lines_of(record: Record, positions: list[ShownPosition], width: int) -> Iter
 
 
 def picture_of(record: Record, position: ShownPosition) -> str:
-    """Draw the position as SVG. Raises ClickException, DrawingError."""
+    """Draw a position as SVG.
+
+    Raises:
+        ClickException: The engine has no scene.
+        DrawingError: The scene cannot be drawn.
+    """
     if position.scene is None:
-        raise click.ClickException("the engine describes no position (ggp-scene): there is nothing to draw")
+        raise click.ClickException("the engine lists no ggp-scene, so it cannot draw: name another one with --engine")
     title = "; ".join([*_about(record, position), caption(record, position.number), _result(record)])
     return svg.draw(position.scene, title=title)
 
 
 def _about(record: Record, position: ShownPosition) -> Iterator[str]:
-    """Yield the game, the players, and how they were confined."""
+    """Yield the game, the players, and their sandboxes."""
     start, status = record.start, position.status
     yield escape_unprintable(" ".join([start.game, *(f"{name}={value}" for name, value in start.options.items())]))
     seat, colour = status.seat, status.to_play
@@ -127,7 +144,7 @@ def _result(record: Record) -> str:
 
 
 def _dialogue(record: Record) -> Iterator[str]:
-    """Yield the last lines that passed between the referee and the bot at fault."""
+    """Yield the last lines between the referee and the bot at fault."""
     end = record.end
     if end is None or end.diagnostics is None or not end.culprit.startswith("seat"):
         return
@@ -151,13 +168,13 @@ def _stderr(record: Record) -> Iterator[str]:
 
 
 def _board(position: ShownPosition, scene: Scene, width: int) -> str:
-    """Return the board as text, in colour on a terminal that shows colours unless NO_COLOR is set."""
+    """Return the board as text, in colour if the terminal shows colours."""
     plain = text.draw(scene, width)
     if not shows_colour():
         return plain
     lines = draw_scene(position.drawn).lines
     if "\n".join("".join(piece for _, piece in line) for line in lines) != plain:
-        return plain  # a narrow page is drawn in another way
+        return plain  # on a narrow page the board is drawn differently
     return "\n".join(
         "".join(f"\x1b[{_COLOURS[style]}m{piece}\x1b[m" if style in _COLOURS else piece for style, piece in line)
         for line in lines

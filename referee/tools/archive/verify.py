@@ -1,4 +1,4 @@
-"""Verify many records at a time, each on its own engine processes, in order."""
+"""Verification of many records at a time, in order, each on its own engine processes."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -18,9 +18,9 @@ from ggp.referee.match.setting import Timeouts
 from ggp.referee.terminal import escape_unprintable
 from ggp.referee.tools.archive.places import how_to_name_engine
 
-_WAITING = 4  # records a job that are read ahead
-_WORTH = 8  # matches for which one more engine is worth its start
-_MOST_FAILURES = 10  # after which an engine is not started again
+_WAITING = 4  # records per job that are read ahead
+_WORTH = 8  # matches that justify starting one more engine
+_MOST_FAILURES = 10  # failures after which an engine is not restarted
 
 
 class VerifiedMatch(NamedTuple):
@@ -32,7 +32,15 @@ class VerifiedMatch(NamedTuple):
 
 
 class Checker:
-    """Owns the engines. Use it as `for checked in checker.all(records)`, then call close()."""
+    """A verifier with its own engines. Iterate over `all(records)`, then call `close`.
+
+    Args:
+        ours: Our engine.
+        other: A second engine that must agree, or None.
+        jobs: Matches verified at a time.
+        deep: Undo every ply, too.
+        budgets: Time-outs of the engines.
+    """
 
     def __init__(
         self, ours: BotSpec, other: BotSpec | None, jobs: int, deep: bool, budgets: Timeouts | None = None
@@ -44,17 +52,21 @@ class Checker:
         self._free: SimpleQueue[_EnginePair] = SimpleQueue()
         self._threads = ThreadPoolExecutor(jobs)
         try:
-            self._add_engines()  # a program that cannot start is an error at once
+            self._add_engines()  # now, so that a program that cannot start is reported at once
         except BaseException:
             self.close()
             raise
 
     def all(self, records: Iterable[tuple[str, Record]]) -> Iterator[VerifiedMatch]:
-        """Yield the results in order. Raises ClickException when an engine fails again and again."""
+        """Yield the results in order.
+
+        Raises:
+            ClickException: An engine failed too often.
+        """
         pending: deque[Future[VerifiedMatch]] = deque()
         for number, (file, record) in enumerate(records, 1):
             if len(self._engine_pairs) < min(self._jobs, 1 + number // _WORTH):
-                self._add_engines()  # here, in the thread that outlives them all
+                self._add_engines()  # in this thread, because engines are killed when the thread that started them ends
             pending.append(self._threads.submit(self._check, file, record))
             if len(pending) >= _WAITING * self._jobs:
                 yield pending.popleft().result()
@@ -62,7 +74,7 @@ class Checker:
             yield pending.popleft().result()
 
     def close(self) -> None:
-        """Wait for the matches under way, drop the others, end every engine."""
+        """Wait for the matches in progress, drop the others, and end all engines."""
         self._threads.shutdown(cancel_futures=True)
         for engines in self._engine_pairs:
             run_blocking(engines.close())
@@ -82,7 +94,7 @@ class Checker:
 
 
 class _EnginePair:
-    """Our engine and the other one; each is restarted when it fails."""
+    """Our engine and the other one. Each is restarted when it fails."""
 
     def __init__(self, specs: dict[str, BotSpec], budgets: Timeouts) -> None:
         self._specs, self._budgets = specs, budgets
@@ -90,12 +102,17 @@ class _EnginePair:
         self._failures = 0
 
     async def open(self) -> None:
+        """Start the engines that are not running."""
         for who, spec in self._specs.items():
             if who not in self._engines:
                 self._engines[who] = await start_engine(spec, self._budgets)
 
     async def check(self, record: Record, deep: bool) -> Deviation | None:
-        """Verify a match on our engine and the other. Raises ClickException after too many failures of an engine."""
+        """Verify a match on our engine and the other.
+
+        Raises:
+            ClickException: An engine failed too often.
+        """
         await self.open()
         found = await self._verify(record, self._engines[ENGINE], self._engines.get(OTHER), deep)
         if found and found.failed:  # the next match gets a new engine
@@ -106,7 +123,7 @@ class _EnginePair:
         return found
 
     async def _verify(self, record: Record, ours: Engine, other: Engine | None, deep: bool) -> Deviation | None:
-        """Verify on the other engine alone if ours does not know the game, or means another one by that name."""
+        """Verify a match, on the other engine alone if ours does not know the game or has another one of that name."""
         game = record.start.game
         try:
             known = game in await ours.games()
@@ -115,23 +132,24 @@ class _EnginePair:
         except EngineFailed as failure:
             return Deviation(ENGINE, escape_unprintable(str(failure)), 0, failed=True)
         if other is None:
-            said = f"our engine knows no game {record.start.game}: {how_to_name_engine(record.start)}"
+            said = f"our engine does not know the game {record.start.game}: {how_to_name_engine(record.start)}"
             return Deviation(ENGINE, escape_unprintable(said), 0)
         found = await verify(record, other, None, deep)
         return found._replace(who=OTHER) if found and found.who == ENGINE else found
 
     async def close(self) -> None:
+        """End the engines."""
         for engine in self._engines.values():
             await engine.peer.stop()
         self._engines.clear()
 
 
 async def _same_game(game: str, ours: Engine, other: Engine) -> bool:
-    """Return True if two engines seem to mean the same game by a name: the options of one are among those of the other.
+    """Return True if two engines seem to mean the same game by a name: one's options include all of the other's.
 
     OpenSpiel's go, for example, has a `board_size` instead of a `size`.
     """
     if game not in await other.games():
-        return True  # and the difference is found
+        return True  # verification will report the difference
     one, two = (await ours.options(game)).keys(), (await other.options(game)).keys()
     return one <= two or two <= one

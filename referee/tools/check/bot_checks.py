@@ -1,4 +1,4 @@
-"""The checks of bots: short games against random moves in both seats, judged by an engine; single turns; GTP."""
+"""Checks of bots: short games against random moves in both seats, judged by an engine; single turns; GTP."""
 
 import random
 import re
@@ -9,9 +9,9 @@ from ggp.referee.tools.check.forms import read_json
 from ggp.referee.tools.check.raw_channel import RawAnswer
 from ggp.referee.tools.check.trial import NotPrepared, ScriptStopped, Trial, empty, fails, now, ok, points_or_all
 
-PLIES = 120  # of one game; then it is left
-SECONDS = 8.0  # of one game
-_TIRED = 24  # plies after which our side passes when it may, so that a game of go ends
+PLIES = 120  # plies after which a game is abandoned
+SECONDS = 8.0  # seconds after which a game is abandoned
+_TIRED = 24  # plies after which our side passes whenever it may, so that a game of go ends
 _SEED = 12345
 _COLUMN_I = re.compile(r"(?i)(?<![a-z])i[0-9]")
 _WALLS = (("black", -1), ("white", 0))  # columns, counted from the middle one
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\s]+")
 
 
 async def play(trial: Trial) -> None:
-    """A short game in each seat, of each game."""
+    """Play a short game in each seat, of each game."""
     for number, line in enumerate(trial.games):
         for seat in (1, 2):
             trial.where = f"{line}, seat {seat}"
@@ -30,7 +30,7 @@ async def play(trial: Trial) -> None:
                 await _play_one(trial, line, seat, number)
             except NotPrepared as unprepared:
                 trial.skip(str(unprepared), "4.2.1", "4.2.2", "4.2.3", "4.2.4", "4.2.13", "5.2.2")
-            except ScriptStopped:  # that game is lost; the next one begins
+            except ScriptStopped:  # this game failed; continue with the next
                 continue
     trial.omit("no phase other than play came up", "4.2.4")
     trial.where = ""
@@ -41,7 +41,7 @@ async def play(trial: Trial) -> None:
 
 
 async def _play_one(trial: Trial, line: str, seat: int, seed: int) -> None:
-    """One game with the bot in `seat`; the judge chooses legal moves for the other."""
+    """Play one game with the bot in `seat`; the judge chooses legal moves for the other side."""
     chance, judge = random.Random(seed), trial.rules
     trial.at = "4.1.4"
     before = trial.talk.transport.now()
@@ -67,10 +67,10 @@ async def _play_one(trial: Trial, line: str, seat: int, seed: int) -> None:
 
 
 async def _its_turn(trial: Trial, status: Status) -> Status | None:
-    """Ask the bot for a move. Return None if it resigned."""
+    """Ask the bot for a move. Return the new status, or None if it resigned."""
     step = "4.2.2" if status.phase == "play" else "4.2.4"
     trial.at = step
-    if "ggp-clock" in trial.commands:  # a bot that looks at its clock plays a short game in a short time
+    if "ggp-clock" in trial.commands:  # a bot that uses its clock then plays quickly
         await trial.ask("ggp-clock black=2000 white=2000")
     answer = await trial.ask(f"genmove {status.to_play}")
     move = answer.text.strip()
@@ -102,7 +102,7 @@ async def _our_turn(trial: Trial, status: Status, chance: random.Random, swaps: 
 
 async def _judged(judge: Engine, status: Status, move: str) -> Status | str:
     """Return the position after a move, or the engine's reason against it."""
-    if not re.fullmatch(r'[!-"$-~]+', move):  # never asked: it is no word, or the engine would read a comment
+    if not re.fullmatch(r'[!-"$-~]+', move):  # not sent to the engine: it is not a word, or contains a comment
         return "illegal move: a move is one printable word without #"
     try:
         return (await judge.play(status.to_play, move))[1]
@@ -114,7 +114,7 @@ async def _judged(judge: Engine, status: Status, move: str) -> Status | str:
 
 
 async def turn(trial: Trial) -> None:
-    """New games in between, two commands in one write, commands that must change nothing."""
+    """Check new games in between, two commands in one write, and commands that must change nothing."""
     await trial.open()
     trial.at = "4.2.6"
     await trial.begin()
@@ -143,15 +143,15 @@ async def turn(trial: Trial) -> None:
         await _blame(trial, "4.2.5", by_itself, expected, seen, "the first move of a first game is wrong, too")
     trial.at = "4.2.8"
     await trial.begin()
-    # To a plain bot of go I5 is no point, and to every native one no-such-move is none.
+    # No bot knows no-such-move: a plain bot of go accepts only points, a native one only legal moves.
     wrong = await trial.ask("play black no-such-move")
     also = await trial.ask("play purple pass")
     trial.hold("4.2.8", not wrong.ok and not also.ok, "a failure")
-    trial.hold("4.2.8", await _legal_genmove(trial), "a legal move, as if nothing had been said")
+    trial.hold("4.2.8", await _legal_genmove(trial), "a legal move, as if nothing had been sent")
     await _undo_and_result(trial)
     trial.at = "4.2.12"
     if "final_status_list" not in trial.commands or trial.native:
-        return trial.omit("it lists none, or agrees by genmove", "4.2.12")
+        return trial.omit("it lists no final_status_list, or agrees by genmove", "4.2.12")
     await trial.begin()
     for line in _divided(trial.games[0]):
         await trial.ask(line)
@@ -165,7 +165,7 @@ def _seen(trial: Trial) -> tuple[bytes, bytes]:
 async def _blame(
     trial: Trial, number: str, by_itself: bool, expected: str, seen: tuple[bytes, bytes], otherwise: str
 ) -> None:
-    """Judge a step by an exchange that went wrong before: it fails if the same goes right `by_itself`."""
+    """Judge a step by an exchange that failed before: the bot fails if the same exchange works `by_itself`."""
     if by_itself:
         trial.talk.sent[:], trial.talk.got[:] = seen
         trial.hold(number, False, expected)
@@ -194,7 +194,7 @@ async def _undo_and_result(trial: Trial) -> None:
 
 
 def _divided(game: str) -> list[str]:
-    """Return a board of two territories after two passes. GNU Go would play an open board to the end, for seconds."""
+    """Return moves to two separate territories and two passes. GNU Go would play on for seconds on an open board."""
     size = next(int(word[5:]) for word in game.split() if word.startswith("size="))
     black, white = (f"{colour} {'ABCDEFGHJKLMNOPQRSTUVWXYZ'[size // 2 + east]}" for colour, east in _WALLS)
     walls = [f"play {wall}{row}" for row in range(1, size + 1) for wall in (black, white)]
@@ -209,12 +209,12 @@ async def _dead(trial: Trial) -> None:
 
 
 async def seed(trial: Trial) -> None:
-    """The same seed, the same answers."""
+    """Check that the same seed gives the same answers."""
     if not trial.lists("4.2.9", "set_random_seed"):
         return
     games: list[list[str]] = []
     for _ in range(2):
-        # Caches of earlier games may change what a bot plays, so each has a process of its own.
+        # Caches of earlier games may change a bot's moves, so each game has its own process.
         await trial.open(fresh=not trial.remote)
         if not await trial.expect("4.2.9", f"set_random_seed {_SEED}"):
             return
@@ -223,7 +223,7 @@ async def seed(trial: Trial) -> None:
 
 
 async def _alone(trial: Trial) -> list[str]:
-    """Return the moves of the bot on both sides, for a few plies."""
+    """Return the bot's moves on both sides, for a few plies."""
     moves: list[str] = []
     await trial.begin()
     status = await trial.rules.new_game(f"ggp-new {trial.games[0]}")
@@ -259,7 +259,7 @@ _LITTLE = (
 
 
 async def clock(trial: Trial) -> None:
-    """The time commands, and a move with little time."""
+    """Check the time commands, and a move with little time."""
     trial.at = "5.1.1"
     await trial.open()
     await trial.begin()
@@ -267,7 +267,7 @@ async def clock(trial: Trial) -> None:
     for line in times:
         await trial.expect("5.1.1", line)
     if not times:
-        return trial.omit("it lists no command for the time", "5.1.1", "5.1.2")
+        return trial.omit("it lists no time command", "5.1.1", "5.1.2")
     trial.at = "5.1.2"
     await trial.begin()
     for line in little:
@@ -275,11 +275,12 @@ async def clock(trial: Trial) -> None:
     before = trial.talk.transport.now()
     answer = await trial.ask("genmove black")
     used = trial.talk.transport.now() - before
-    trial.hold("5.1.2", answer.ok and used <= 1.0, "a move within the second that it has", f"{used:.2f} s")
+    trial.hold("5.1.2", answer.ok and used <= 1.0, "a move within its one second", f"{used:.2f} s")
     return None
 
 
 async def _legal_genmove(trial: Trial) -> bool:
+    """Return True if the bot answers genmove in a new game with a legal move."""
     status = await trial.rules.new_game(f"ggp-new {trial.games[0]}")
     answer = await trial.ask(f"genmove {status.to_play}")
     move = answer.text.strip()
@@ -287,7 +288,7 @@ async def _legal_genmove(trial: Trial) -> bool:
 
 
 async def _opening(trial: Trial) -> tuple[str, str]:
-    """Return the colour to play in a new game, and a legal first move."""
+    """Return the colour to move in a new game, and a legal first move."""
     status = await trial.rules.new_game(f"ggp-new {trial.games[0]}")
     return status.to_play, points_or_all(await trial.rules.legal_moves())[0]
 
@@ -296,7 +297,7 @@ async def _opening(trial: Trial) -> tuple[str, str]:
 
 
 async def words(trial: Trial) -> None:
-    """The failures whose text is fixed."""
+    """Check the failures with a fixed text."""
     await trial.open()
     await trial.begin()
     if trial.lists("2.4.2", "boardsize"):
@@ -308,7 +309,7 @@ async def words(trial: Trial) -> None:
         await trial.ask(f"play black {point}")
         legal = (await trial.ask("ggp-legal_moves")).text if "ggp-legal_moves" in trial.commands else ""
         if point.lower() in legal.lower().split():
-            trial.omit("in this game a move may be made again", "2.4.3")
+            trial.omit("in this game a move may be repeated", "2.4.3")
         else:
             await trial.refuses("2.4.3", f"play white {point}", "illegal move", f"{point} is taken", reason=True)
     trial.at = "2.4.4"
@@ -322,7 +323,7 @@ async def words(trial: Trial) -> None:
 
 
 async def case(trial: Trial) -> None:
-    """How colours and points are read."""
+    """Check how colours and points are read."""
     if "play" not in trial.commands:
         return trial.omit("it lists no play", "2.6.2", "2.6.3", "2.6.4", "2.6.5")
     await trial.open()
@@ -338,7 +339,7 @@ async def case(trial: Trial) -> None:
     await trial.begin()
     moves = (await trial.ask("ggp-legal_moves")).text if "ggp-legal_moves" in trial.commands else ""
     if _COLUMN_I.search(" ".join([moves, *trial.openings])):
-        trial.omit("the points of this game have names of their own", "2.6.4")
+        trial.omit("this game names its points differently", "2.6.4")
     else:
         await trial.expect("2.6.4", "play black I5", fails)
     trial.at = "2.6.5"
@@ -348,10 +349,10 @@ async def case(trial: Trial) -> None:
 
 
 async def board(trial: Trial) -> None:
-    """A new board, its komi, and that clear_board clears."""
+    """Check a new board, its komi, and clear_board."""
     missing = [name for name in ("boardsize", "clear_board", "komi", "play") if name not in trial.commands]
     if missing and trial.native:
-        return trial.omit(f"it lists no {missing[0]}, and needs none", "2.7.1", "2.7.2", "2.7.3")
+        return trial.omit(f"it lists no {missing[0]}, and does not need it", "2.7.1", "2.7.2", "2.7.3")
     await trial.open()
     size = await _size(trial)
     if size:
@@ -359,7 +360,7 @@ async def board(trial: Trial) -> None:
             if not await trial.expect("2.7.1", line):
                 return None
     else:
-        trial.omit("there is no size= in the game", "2.7.1")
+        trial.omit("the game has no size=", "2.7.1")
     if "komi" not in trial.commands:
         trial.skip("komi is unknown", "2.7.2")
     elif trial.wants("2.7.2"):
@@ -375,7 +376,7 @@ async def board(trial: Trial) -> None:
 
 
 async def _size(trial: Trial) -> str:
-    """Return the size that boardsize takes for the first game, or ""."""
+    """Return a size that boardsize accepts for the first game, or ""."""
     if trial.native:
         await trial.begin()
     if "gogui-rules_board_size" in trial.commands and await has_sizes(trial, trial.games[0].split()[0]):
@@ -384,7 +385,7 @@ async def _size(trial: Trial) -> str:
 
 
 async def has_sizes(trial: Trial, game: str) -> bool:
-    """Return True if an engine's game has an option size; other games may refuse every boardsize."""
+    """Return True if an engine's game has the option size; other games may refuse every boardsize."""
     answer = await trial.ask(f"ggp-options {game}")
     return any(line.split(" ")[0] == "size" for line in answer.text.split("\n"))
 

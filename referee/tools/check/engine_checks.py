@@ -1,4 +1,4 @@
-"""The checks of engines: a random game, options, GTP's view of a game, and sessions that must not mix."""
+"""Checks of engines: a random game, options, GTP's view of a game, and sessions that must not mix."""
 
 import random
 import re
@@ -22,11 +22,11 @@ from ggp.referee.tools.check.forms import (
 from ggp.referee.tools.check.raw_channel import RawAnswer, RawChannel
 from ggp.referee.tools.check.trial import ScriptStopped, Trial, empty, fails, ok
 
-# -- A random game to its end, and on the way all questions whose answers must agree.
+# -- A random game to its end, with all questions whose answers must agree on the way.
 
-PLIES = 400  # after which the game is left
+PLIES = 400  # plies after which a game is abandoned
 SEED = 1
-_SAMPLE = 4  # moves asked of ggp-legal at one position
+_SAMPLE = 4  # moves checked with ggp-legal in one position
 _OFTEN = 6  # plies between the more expensive questions
 NONSENSE = ("no-such-move", "A0", "Z99Z99")
 _NEEDED = {
@@ -42,7 +42,7 @@ OTHER = {"black": "white", "white": "black"}
 
 
 async def walk(trial: Trial) -> None:
-    """Every game that it lists."""
+    """Play every game that the engine lists."""
     for number, name in _NEEDED.items():
         if name not in trial.commands:
             trial.omit(f"it lists no {name}", number)
@@ -52,7 +52,7 @@ async def walk(trial: Trial) -> None:
 
 
 class _Walk:
-    """One game, with the methods in the order of their questions."""
+    """A walk through one game, with methods in the order of their questions."""
 
     def __init__(self, trial: Trial, game: str) -> None:
         self.trial, self.game = trial, game
@@ -62,6 +62,7 @@ class _Walk:
         self.chance = random.Random(SEED)
 
     async def play(self) -> None:
+        """Play the game to its end, replay it, and undo it."""
         self._at("3.2.2", "")
         status = self._status(await self.ask(f"ggp-new {self.game}"))
         start = (status.ply, status.seat, status.to_play) == (0, 1, "black")
@@ -100,7 +101,7 @@ class _Walk:
         same = after.move.startswith("dead:") if move == "dead:" else after.move == move
         self.hold("3.3.1", same and answer.text.startswith("move="), f"move={move} at the beginning")
         self.hold("3.2.3", after.ply == status.ply + 1, f"ply={status.ply + 1}")
-        self.hold("3.2.4", ends_right(after), "result= and winner= if the phase is over, and only then")
+        self.hold("3.2.4", ends_right(after), "result= and winner= exactly when the phase is over")
         self.history.append(f"{status.seat} {status.to_play} {after.move}")
         self.moves.append((status.to_play, after.move))
         if thorough:
@@ -114,8 +115,10 @@ class _Walk:
         answer = await self.ask("ggp-legal_moves")
         moves = answer.text.split(" ") if answer.text else []
         order = all(one.encode() < two.encode() for one, two in pairwise(moves))
-        self.hold("3.3.4", answer.ok and order and all(moves), "moves, one blank between them, sorted, none twice")
-        if not self.hold("3.3.4", bool(moves), "a legal move, for the game is not over"):
+        self.hold(
+            "3.3.4", answer.ok and order and all(moves), "sorted moves, separated by one blank, without duplicates"
+        )
+        if not self.hold("3.3.4", bool(moves), "a legal move, because the game is not over"):
             raise ScriptStopped
         return moves
 
@@ -126,7 +129,7 @@ class _Walk:
             await trial.expect("3.3.14", "ggp-perft 1", lambda a: a.text == str(len(legal)), str(len(legal)))
         if "ggp-legal" in trial.commands:
             for move in self.chance.sample(legal, min(_SAMPLE, len(legal))):
-                expected = f"`= true`, for {move} is listed"
+                expected = f"`= true`, because {move} is listed"
                 await trial.expect("3.3.5", f"ggp-legal {move}", lambda a: a.ok and a.text == "true", expected)
             refused, expected = f"ggp-legal {NONSENSE[0]}", "`= false` and the reason"
             await trial.expect("3.3.5", refused, lambda a: a.ok and a.text.startswith("false"), expected)
@@ -146,7 +149,7 @@ class _Walk:
             self.hold("3.3.13", not wrong, "a scene", wrong)
 
     async def _refusals(self, status: StatusFields, legal: list[str]) -> None:
-        """Play moves that must be refused and change nothing."""
+        """Play moves that must be refused and must not change anything."""
         self._at("3.3.6", f"ply {status.ply}")
         before = await self._position()
         possible = {move.lower() for move in legal}  # letter case does not count
@@ -156,11 +159,11 @@ class _Walk:
                 line, expected = f"ggp-play {status.to_play} {move}", "`? illegal move` and the reason"
                 await self.trial.expect("3.3.6", line, _is_illegal, expected)
         self._at("3.3.3", f"ply {status.ply}")
-        line, expected = f"ggp-play {OTHER[status.to_play]} {legal[0]}", f"a failure: {status.to_play} is to play"
+        line, expected = f"ggp-play {OTHER[status.to_play]} {legal[0]}", f"a failure: it is {status.to_play}'s turn"
         if not await self.trial.expect("3.3.3", line, fails, expected):
             raise ScriptStopped
         if await self._position() != before:
-            self.hold("3.3.6", False, "the same position, history and moves as before the refused ones")
+            self.hold("3.3.6", False, "the same position, history and moves as before the refused moves")
             raise ScriptStopped
 
     async def _position(self) -> tuple[str, ...]:
@@ -184,11 +187,11 @@ class _Walk:
             await self.trial.expect("3.4.1", "final_score", lambda a: a.ok and is_result(a.text), form)
 
     async def _replay(self, end: tuple[str, ...]) -> None:
-        """Play the same moves from the beginning; the last position must be the same."""
+        """Play the same moves from the beginning, and check that the last position is the same."""
         self._at("3.3.11", "the same moves again")
         await self.ask(f"ggp-new {self.game}")
         for colour, move in self.moves:
-            again = f"a success, as when {move} was played first"
+            again = f"a success, as when {move} was played before"
             if not await self.trial.expect("3.3.11", f"ggp-play {colour} {move}", ok, again):
                 raise ScriptStopped
         self.hold("3.3.11", await self._position() == end, "the same status, history, moves and hash as before")
@@ -203,7 +206,7 @@ class _Walk:
         self._at("3.3.9", "after the walk")
         for line in ("ggp-undo", f"ggp-undo {count - 1}") if count > 1 else ("ggp-undo 1",):
             self._status(await self.ask(line))
-        self.hold("3.3.9", await self._position() == opening, f"what there was at first: {' | '.join(opening)[:200]}")
+        self.hold("3.3.9", await self._position() == opening, f"the initial position: {' | '.join(opening)[:200]}")
         await self.trial.refuses("3.3.10", "ggp-undo", "cannot undo")
 
     def _choose(self, status: StatusFields, legal: list[str]) -> str:
@@ -233,11 +236,11 @@ def _is_illegal(answer: RawAnswer) -> bool:
 
 # -- Options, rules, playouts.
 
-_MOST = 8  # values of one option that are tried
+_MOST = 8  # values tried for one option
 
 
 async def options(trial: Trial) -> None:
-    """The options of each game, and that ggp-new obeys them."""
+    """Check the options of each game, and that ggp-new obeys them."""
     await trial.open()
     for line in trial.games:
         game = line.split(" ")[0]
@@ -246,7 +249,9 @@ async def options(trial: Trial) -> None:
         trial.at = "3.3.16"
         answer = await trial.ask(f"ggp-options {game}")
         rows = [read_option(row) for row in answer.text.split("\n")] if answer.text else []
-        if not trial.hold("3.3.16", answer.ok and None not in rows, "`name type default domain`, the default in it"):
+        if not trial.hold(
+            "3.3.16", answer.ok and None not in rows, "`name type default domain`, with the default in the domain"
+        ):
             continue
         for name, kind, _, domain in filter(None, rows):
             await _one_option(trial, game, name, kind, domain)
@@ -265,7 +270,7 @@ async def _one_option(trial: Trial, game: str, name: str, kind: str, domain: str
     for value in values[:_MOST]:
 
         def accepted(answer: RawAnswer) -> bool:
-            # Two options may exclude each other (a handicap on a small board), but a size stands alone.
+            # Two options may exclude each other (a handicap on a small board), but a size must work alone.
             alone = name == "size" or not any(word in answer.text for word in ("size", "board"))
             return answer.ok or not alone
 
@@ -285,7 +290,7 @@ async def _size_counts(trial: Trial, game: str, domain: str) -> None:
     for size in sizes:
         await trial.ask(f"ggp-new {game} size={size}")
         seen.add((await trial.ask("ggp-scene" if "ggp-scene" in trial.commands else "ggp-legal_moves")).text)
-    trial.hold("3.3.22", len(seen) == len(sizes), "another board for another size")
+    trial.hold("3.3.22", len(seen) == len(sizes), "a different board for each size")
 
 
 async def _texts(trial: Trial, game: str) -> None:
@@ -295,11 +300,11 @@ async def _texts(trial: Trial, game: str) -> None:
         if answer.ok:
             trial.hold("3.3.23", read_markdown(answer.text) is not None, 'one line, {"markdown": "…"}')
         else:
-            trial.omit("it has no JSON form of its rules", "3.3.23")
+            trial.omit("it does not provide its rules in JSON", "3.3.23")
     if trial.lists("3.3.20", "ggp-playouts"):
         await trial.ask(f"ggp-new {game}")
         before = await _present(trial)
-        expected = "games=2 and as many wins and draws"
+        expected = "games=2, and two wins or draws in total"
         await trial.expect("3.3.20", "ggp-playouts 2 7", lambda a: a.ok and adds_up(a.text, 2), expected)
         trial.hold("3.3.20", await _present(trial) == before, "the position as it was before the playouts")
 
@@ -308,7 +313,7 @@ async def _texts(trial: Trial, game: str) -> None:
 
 
 async def views(trial: Trial) -> None:
-    """GTP's commands on the same state."""
+    """Check GTP's commands on the same state."""
     await trial.open()
     for line in trial.games:
         trial.at, trial.where = "3.4.2", line
@@ -326,11 +331,11 @@ async def views(trial: Trial) -> None:
             for number in ("7", "0", "6.5", "-3.5", "1e1"):
                 await trial.expect("3.4.4", f"komi {number}")
             for word in ("many", ""):
-                await trial.expect("3.4.4", f"komi {word}", fails, "a failure: that is no number")
+                await trial.expect("3.4.4", f"komi {word}", fails, "a failure: that is not a number")
         if trial.lists("3.4.6", "showboard"):
             await trial.expect("3.4.6", "showboard", lambda a: a.text.strip() != "", "a board")
         if trial.lists("3.4.1", "final_score"):
-            expected = "a result for the position as it stands, or `? cannot score`"
+            expected = "a result for the current position, or `? cannot score`"
             await trial.expect("3.4.1", "final_score", _is_score_now, expected)
         if trial.lists("3.4.5", "boardsize"):
             await _sizes(trial, line)
@@ -338,7 +343,7 @@ async def views(trial: Trial) -> None:
             game = line.split(" ")[0]
             if command.split()[0] in trial.commands and game != "go":
                 await trial.expect("3.4.7", command, fails, f"a failure: {game} is not go")
-        trial.omit("it lists none of them, or go only", "3.4.7")
+        trial.omit("it lists none of these commands, or only go", "3.4.7")
 
 
 def _is_score_now(answer: RawAnswer) -> bool:
@@ -360,16 +365,18 @@ async def _sizes(trial: Trial, line: str) -> None:
     before = await _present(trial)
     answer = await trial.ask("boardsize 1000")
     refused = not answer.ok and answer.text == "unacceptable size"
-    trial.hold("3.4.5", refused and await _present(trial) == before, "`? unacceptable size`, and the game goes on")
+    trial.hold(
+        "3.4.5", refused and await _present(trial) == before, "`? unacceptable size`, without a change to the game"
+    )
     if "gogui-rules_board_size" in trial.commands and await has_sizes(trial, line.split(" ")[0]):
         size = (await trial.ask("gogui-rules_board_size")).text.split(" ")[0]
         await trial.expect("3.4.5", f"boardsize {size}", ok, f"a success: the board's size is {size}")
 
 
 async def sessions(trial: Trial) -> None:
-    """Two connections to one service."""
+    """Check that two connections to one service do not mix."""
     if not trial.remote:
-        return trial.omit("a process has one session; --connect checks a service", "7.1.1")
+        return trial.omit("a process has only one session; use --connect to check a service", "7.1.1")
     trial.at = "7.1.1"
     await trial.open()
     await trial.ask(f"ggp-new {trial.games[0]}")
@@ -381,7 +388,7 @@ async def sessions(trial: Trial) -> None:
         await two.ask(f"ggp-new {trial.games[-1]}")
         move = (await two.ask("ggp-legal_moves")).text.split(" ")[0]
         await two.ask(f"ggp-play black {move}")
-        await trial.expect("7.1.1", "ggp-history", empty, "an empty history: the move was the other session's")
+        await trial.expect("7.1.1", "ggp-history", empty, "an empty history: the move belongs to the other session")
     finally:
         await other.stop()
     return None

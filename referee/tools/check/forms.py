@@ -1,4 +1,4 @@
-"""The forms of what engines answer: status lines, results, options, scores."""
+"""The forms of engines' answers: status lines, results, options, scores."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _PLAYOUTS = re.compile(r"games=(\d+) plies=\d+ seconds=[\d.e+-]+ black=(\d+) whi
 
 
 class StatusFields(NamedTuple):
-    """A status line that has the form."""
+    """The fields of a valid status line."""
 
     phase: str
     to_play: str
@@ -24,7 +24,7 @@ class StatusFields(NamedTuple):
 
 
 def read_status(text: str) -> StatusFields | str:
-    """Return the fields, or the fault of the line."""
+    """Return the fields of a status line, or what is wrong with it."""
     pairs = [word.partition("=") for word in text.split(" ")]
     if any(not key or equals != "=" for key, equals, _ in pairs):
         return "a status line is key=value, separated by one blank"
@@ -49,14 +49,14 @@ def is_result(text: str) -> bool:
 
 
 def ends_right(status: StatusFields) -> bool:
-    """Return True if the result and the winner are there when the game is over, and only then."""
+    """Return True if a status has a result and a winner exactly when the game is over."""
     if status.phase != "over":
         return not status.result and not status.winner
     return is_result(status.result) and status.winner in (("0",) if status.result == "0" else ("1", "2"))
 
 
 def read_option(line: str) -> tuple[str, str, str, str] | None:
-    """Return `name type default domain` if the default lies in the domain, else None."""
+    """Return the name, type, default and domain of an option, or None if the line or the default is invalid."""
     match = _OPTION.fullmatch(line)
     if match is None:
         return None
@@ -65,7 +65,7 @@ def read_option(line: str) -> tuple[str, str, str, str] | None:
 
 
 def ends_of(kind: str, domain: str) -> list[str]:
-    """Return values that a domain promises: each that stands alone, and both ends of each range."""
+    """Return values that a domain includes: single values, and both ends of each range."""
     values: list[str] = []
     for part in domain.split(","):
         low, dots, high = part.partition("..")
@@ -80,7 +80,7 @@ def beyond(kind: str, domain: str) -> list[str]:
 
 
 def is_score(text: str, over: bool) -> bool:
-    """Return True for one line of JSON: black and white with totals (numbers or null), and final."""
+    """Return True for one line of JSON with black and white totals (numbers or null) and `final`."""
     match read_json(text):
         case {"black": {"total": black}, "white": {"total": white}, "final": bool(final)}:
             return final == over and all(total is None or isinstance(total, int | float) for total in (black, white))
@@ -94,7 +94,7 @@ def adds_up(text: str, games: int) -> bool:
 
 
 def read_json(text: str) -> Any:
-    """Return the value, None if the text is not JSON."""
+    """Return the value; None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The checks of a process: slow starts, halves of lines, floods, slow readers, ends of every kind."""
+"""Checks of a process: slow starts, partial lines, floods, slow readers, and all kinds of ends."""
 
 import os
 import re
@@ -12,10 +12,10 @@ from ggp.referee.tools.check.raw_channel import RawAnswer, UnexpectedEnd
 from ggp.referee.tools.check.trial import Trial, now
 
 FLOOD = 10_000  # lines
-SLOW = 3_000  # answers that are not read for a while
+SLOW = 3_000  # answers that stay unread for a while
 GAMES = 200
-_UNREAD = 2_000  # questions whose answers are more than a pipe holds: they cannot all be written before it is closed
-_GAMES_SECONDS = 20.0  # for all of them: a bot may take half a minute for each
+_UNREAD = 2_000  # questions whose answers exceed a pipe, so not all can be written before it is closed
+_GAMES_SECONDS = 20.0  # for all games together, because a bot may take half a minute for each
 _QUIET = 0.4  # seconds of listening for unsolicited output
 _MOST_GROWTH = 64  # MiB
 _MOST_DESCRIPTORS = 20
@@ -30,7 +30,7 @@ _ENDS = (
 
 
 async def start(trial: Trial) -> None:
-    """The first answer, however long the program loads, and no other output."""
+    """Check the first answer, however long the program loads, and that there is no other output."""
     trial.at = "2.3.4"
     talk = await trial.open(fresh=True)
     answer = await trial.ask("protocol_version", trial.first)
@@ -48,9 +48,9 @@ async def start(trial: Trial) -> None:
 
 
 async def halves(trial: Trial) -> None:
-    """Half a line, a pause in which nothing may come, and the rest with half of the next."""
+    """Send half a line, pause while nothing may arrive, and send the rest with half of the next line."""
     if trial.remote:
-        return trial.omit("a connection carries whole lines", "2.3.6")
+        return trial.omit("a connection carries only complete lines", "2.3.6")
     talk = await trial.open()
     whole = await trial.ask("protocol_version")
     talk.begin()
@@ -62,12 +62,12 @@ async def halves(trial: Trial) -> None:
     await talk.send(b"version\n")
     two = await talk.answer()
     right = one.raw == two.raw == whole.raw and not early
-    trial.hold("2.3.6", right, "the answer to protocol_version twice, each when its line was whole")
+    trial.hold("2.3.6", right, "the answer to protocol_version twice, each after its complete line")
     return None
 
 
 async def names(trial: Trial) -> None:
-    """Names, versions and the list of commands."""
+    """Check names, versions and the list of commands."""
     await trial.open()
 
     def tidy(answer: RawAnswer) -> bool:
@@ -77,7 +77,7 @@ async def names(trial: Trial) -> None:
     def short(answer: RawAnswer) -> bool:
         return len(answer.raw) <= MAX_ANSWER and answer.text.count("\n") < MAX_ANSWER_LINES
 
-    await trial.expect("2.3.7", "list_commands", tidy, "a name a line, each once")
+    await trial.expect("2.3.7", "list_commands", tidy, "one name per line, without duplicates")
     await trial.expect("2.8.4", "list_commands", short, "at most 1 MiB and 10,000 lines")
     for line in ("name", "version"):
 
@@ -90,7 +90,7 @@ async def names(trial: Trial) -> None:
     if "known_command" in trial.lacking:
         return trial.skip("known_command is unknown", "2.5.7")
     for word in sorted(trial.commands):
-        expected = f"`= true`, for {word} is listed"
+        expected = f"`= true`, because {word} is listed"
         if not await trial.expect(
             "2.5.7", f"known_command {word}", lambda a: a.ok and a.text.strip() == "true", expected
         ):
@@ -99,18 +99,18 @@ async def names(trial: Trial) -> None:
 
 
 async def empty(trial: Trial) -> None:
-    """The form of an empty success, by a command that answers nothing."""
+    """Check the form of an empty success, with a command that has an empty answer."""
     await trial.open()
     line = next((line for line in ("clear_board", "ggp-result B+R") if line.split()[0] in trial.commands), "")
     if not line:
-        return trial.omit("no command that it lists answers nothing", "2.3.11")
+        return trial.omit("it lists no command with an empty answer", "2.3.11")
     await trial.begin()
     await trial.expect("2.3.11", line, lambda answer: answer.raw == b"=\n\n", "`=` and two LFs")
     return None
 
 
 async def flood(trial: Trial) -> None:
-    """More commands in one write than a pipe holds; each must be answered, in order."""
+    """Send more commands in one write than a pipe holds. Each must be answered, in order."""
     await trial.open()
     count = FLOOD if not trial.remote else 50  # a service keeps a bounded queue for each peer
     lines = b"".join(b"%d known_command quit\n" % number for number in range(1, count + 1))
@@ -118,7 +118,7 @@ async def flood(trial: Trial) -> None:
 
 
 async def slow(trial: Trial) -> None:
-    """Unread answers fill the pipe: the program must wait and lose none."""
+    """Let unread answers fill the pipe. The program must wait and lose none."""
     if trial.remote:
         return trial.omit("a service may drop a peer that does not read", "2.3.10")
     await trial.open()
@@ -133,7 +133,7 @@ async def slow(trial: Trial) -> None:
 async def _answered(
     trial: Trial, number: str, lines: bytes, count: int, right: Callable[[RawAnswer, int], bool], pause: float = 0.0
 ) -> None:
-    """Judge that this many commands of one write are answered; the report shows the first wrong answer."""
+    """Check that all commands of one write are answered; the report shows the first wrong answer."""
     talk = trial.talk
     await talk.send(lines)
     talk.sent[:] = lines[:60] + b"..."
@@ -146,20 +146,20 @@ async def _answered(
             return await trial.drop()
         if command % 200 == 0:
             sent = bytes(talk.sent)
-            talk.begin()  # the answers were right, so nobody needs them
+            talk.begin()  # right answers need not be kept
             talk.sent[:] = sent
     trial.hold(number, True, "")
     return None
 
 
 async def leave(trial: Trial) -> None:
-    """Every way in which a session ends, each with a process of its own."""
+    """Check every way in which a session ends, each with its own process."""
     for number, end, how in _ENDS:
         trial.at = "5.2.3" if end == "quit" else number
         talk = await trial.open(fresh=True)
         await trial.ask("protocol_version")
         if not trial.pid:
-            return trial.omit("another program started it, and it stays", "2.5.13", "5.2.3", *(one[0] for one in _ENDS))
+            return trial.omit("it is a service that we did not start", "2.5.13", "5.2.3", *(one[0] for one in _ENDS))
         talk.begin()
         match end:
             case "quit":
@@ -184,37 +184,37 @@ async def leave(trial: Trial) -> None:
 
 
 async def _leaves(trial: Trial, number: str, how: str) -> None:
-    """Judge that the program ends, in this way."""
+    """Check that the program ends in this way."""
     trial.at = number
     deadline = now() + trial.patience
     while not (ended := trial.peer.exited(0.02)) and now() < deadline:
         try:
-            await trial.talk.hear(0.02)  # a full pipe would hold it back
+            await trial.talk.hear(0.02)  # a full pipe would block it
         except UnexpectedEnd:
             break
     exact = how == "exit status 0"
     right = ended == how if exact else ended != "" and ended.startswith(how)
-    trial.hold(number, right, how if exact else "that it ends", ended or "it still runs")
+    trial.hold(number, right, how if exact else "an end of the process", ended or "it still runs")
 
 
 async def growth(trial: Trial) -> None:
-    """Memory and descriptors after many new games: a failure only if they grow much."""
+    """Check memory and descriptors after many new games. Only large growth is a failure."""
     await trial.open()
     if not trial.pid:
-        return trial.omit("its process is not ours to look at", "2.8.5")
-    await _games(trial, 20, _GAMES_SECONDS / 2)  # what is loaded on first use is no growth
+        return trial.omit("it is a service that we did not start", "2.8.5")
+    await _games(trial, 20, _GAMES_SECONDS / 2)  # loading on first use does not count as growth
     before = _memory(trial.pid), _descriptors(trial.pid)
     games = await _games(trial, GAMES, _GAMES_SECONDS)
     after = _memory(trial.pid), _descriptors(trial.pid)
     fewer = f", {games} games in {_GAMES_SECONDS:.0f} s" if games < GAMES else ""
     note = f"{before[0]:.1f} -> {after[0]:.1f} MiB, {before[1]} -> {after[1]} descriptors{fewer}"
     right = after[0] - before[0] <= _MOST_GROWTH and after[1] - before[1] <= _MOST_DESCRIPTORS
-    trial.hold("2.8.5", right, f"less than {_MOST_GROWTH} MiB and {_MOST_DESCRIPTORS} descriptors more", note)
+    trial.hold("2.8.5", right, f"at most {_MOST_GROWTH} MiB and {_MOST_DESCRIPTORS} descriptors more", note)
     return None
 
 
 async def _games(trial: Trial, count: int, seconds: float) -> int:
-    """Begin this many games, or as many as the time allows, and return how many those were."""
+    """Begin up to `count` games in `seconds`, and return how many were begun."""
     deadline, games = now() + seconds, 0
     while games < count and now() < deadline:
         await trial.begin()

@@ -1,6 +1,6 @@
 """A strict byte-level conversation with the program under check.
 
-Unlike ggp.protocol.channel it can send invalid bytes, and keeps every byte that passed for the report.
+Unlike ggp.protocol.channel it can send invalid bytes, and keeps all bytes for the report.
 """
 
 import re
@@ -12,20 +12,20 @@ from ggp.protocol.errors import PeerTimeout
 from ggp.protocol.grammar import MAX_ANSWER, MAX_ANSWER_LINES, parse_reply
 from ggp.referee.match.diagnosis import PATIENCE
 
-NO_ANSWER = "no whole answer in time"
-_MOST = 16 * MAX_ANSWER  # bytes kept of one exchange; a flood ends it
+NO_ANSWER = "no complete answer in time"
+_MOST = 16 * MAX_ANSWER  # bytes of one exchange; more are a flood
 _EMPTY_LINE = re.compile(rb"\n\r?\n")
 _FIRST_SYNC_ID = 90017
-_NO_IDS, _MORE = 1.0, 0.05  # seconds for an answer that nothing marks as the last, and for more after it
+_NO_IDS, _MORE = 1.0, 0.05  # seconds for an answer without an id, and for more output after it
 T = TypeVar("T")
 
 
 class UnexpectedEnd(Exception):
-    """No right answer can follow: silence, the end of the stream, or a flood."""
+    """An end of the conversation: silence, the end of the stream, or a flood of output."""
 
 
 class RawAnswer(NamedTuple):
-    """One answer. `raw` holds every byte of it, and of what came before its mark."""
+    """One answer. `raw` holds all its bytes, and those before its mark."""
 
     ok: bool
     text: str
@@ -34,6 +34,7 @@ class RawAnswer(NamedTuple):
 
     @property
     def begins_with_mark(self) -> bool:
+        """Return True if nothing but line ends precedes the mark."""
         return self.raw.lstrip(b"\r\n")[:1] in (b"=", b"?")
 
 
@@ -41,10 +42,11 @@ class RawChannel:
     """The conversation. `sent` and `got` are the bytes since the last `begin`.
 
     Args:
+        transport: The connection to the program.
         patience: Seconds for each answer.
-        first: Seconds for the first one, because programs load.
+        first: Seconds for the first answer, because programs need time to load.
         heed: Called with the answer to each single command after the first.
-        on_silence: Called when the first answer takes long.
+        on_silence: Called if the first answer takes long.
     """
 
     def __init__(
@@ -61,18 +63,19 @@ class RawChannel:
         self.ended = False
         self._first, self._heed, self._on_silence = first, heed, on_silence
         self._answered = False
-        self._taken = 0  # bytes of `got` that belong to answers already given out
+        self._taken = 0  # bytes of `got` that belong to answers already returned
         self._began = transport.now()
         self._sync_id = _FIRST_SYNC_ID
 
     def begin(self) -> None:
-        """Begin an exchange: forget all bytes but answers that were not taken."""
+        """Begin an exchange: forget all bytes except answers that were not taken."""
         self.sent.clear()
         del self.got[: self._taken]
         self._taken = 0
 
     @property
     def untaken(self) -> bytes:
+        """Return the bytes that do not belong to a taken answer."""
         return bytes(self.got[self._taken :])
 
     def in_order(self) -> bool:
@@ -80,20 +83,29 @@ class RawChannel:
         return not self.ended and not self.untaken
 
     async def send(self, data: bytes) -> None:
+        """Send bytes.
+
+        Raises:
+            UnexpectedEnd: The program does not read them.
+        """
         self.sent += data
         try:
             await self.transport.write(data, self._deadline())
         except PeerTimeout:
-            raise UnexpectedEnd("it does not read what it is sent") from None
+            raise UnexpectedEnd("it does not read its input") from None
 
     async def hear(self, seconds: float) -> bytes:
-        """Return what comes within that time; less if the stream ends."""
+        """Return the bytes that arrive within this time, or until the stream ends."""
         before = len(self.got)
         await self._until(self.transport.now() + seconds)
         return bytes(self.got[before:])
 
     async def answer(self, seconds: float | None = None) -> RawAnswer:
-        """Return the next whole answer. Raises UnexpectedEnd."""
+        """Return the next complete answer.
+
+        Raises:
+            UnexpectedEnd: None arrives in time, or the stream ends.
+        """
         deadline, span = self._deadline(seconds), None
         if not self._answered and deadline > (early := self.transport.now() + PATIENCE):
             span = await self._until(early, self._whole)
@@ -101,7 +113,7 @@ class RawChannel:
                 self._on_silence()
         span = span or await self._until(deadline, self._whole)
         if span is None:
-            raise UnexpectedEnd("its output ended before a whole answer" if self.ended else NO_ANSWER)
+            raise UnexpectedEnd("its output ended before a complete answer" if self.ended else NO_ANSWER)
         mark, end = span
         raw = bytes(self.got[self._taken : end])
         reply = parse_reply(bytes(self.got[mark:end]).rstrip(b"\r\n"))
@@ -114,17 +126,17 @@ class RawChannel:
         return RawAnswer(reply.ok, reply.text, reply.id, raw)
 
     async def ask(self, line: str, seconds: float | None = None) -> RawAnswer:
-        """Send one command without an id and return its answer, as an exchange of its own."""
+        """Send one command without an id, as an exchange of its own, and return the answer."""
         self.begin()
         await self.send(line.encode() + b"\n")
         first = not self._answered
         answer = await self.answer(seconds)
-        if not first:  # what comes before the first answer is a step of its own
+        if not first:  # a separate step checks the output before the first answer
             self._heed(answer)
         return answer
 
     async def ask_all(self, *lines: str) -> list[RawAnswer]:
-        """Send several commands in one write."""
+        """Send several commands in one write, and return their answers."""
         self.begin()
         await self.send("".join(f"{line}\n" for line in lines).encode())
         return [await self.answer() for _ in lines]
@@ -133,10 +145,10 @@ class RawChannel:
         """Send one more command with an id, and return all bytes before its answer.
 
         Raises:
-            UnexpectedEnd: That answer never comes.
+            UnexpectedEnd: That answer never arrives.
         """
         kept = bytes(self.sent)
-        self._sync_id += 1  # a program may expect a new one each time
+        self._sync_id += 1  # a program may expect a new id each time
         await self.send(f"{self._sync_id} protocol_version\n".encode())
         self.sent[:] = kept
         mark = re.compile(rb"(?:\A|(?<=\n))[=?]%d [^\n]*\n\n" % self._sync_id)
@@ -147,7 +159,7 @@ class RawChannel:
         said, rest = bytes(self.got[: found.start()]), bytes(self.got[found.end() :])
         self.got[:], self._taken = said, len(said)
         if rest:
-            raise UnexpectedEnd(f"more than was asked for: {rest[:80]!r}")
+            raise UnexpectedEnd(f"unsolicited output: {rest[:80]!r}")
         return said
 
     async def until_right(self, expected: bytes) -> bytes:
@@ -162,7 +174,7 @@ class RawChannel:
         return self.transport.now() + (wait if self._answered else max(wait, self._first))
 
     def _whole(self) -> tuple[int, int] | None:
-        """Find the mark of the next answer, and its end. Bytes before the mark are junk."""
+        """Return the positions of the next answer's mark and end. Bytes before the mark are junk."""
         start = self._taken
         while (end := self.got.find(b"\n", start)) >= 0:
             if self.got[start] in b"=?":
@@ -181,7 +193,7 @@ class RawChannel:
             self.ended = not data
             self.got += data
             if len(self.got) > _MOST:
-                raise UnexpectedEnd(f"a flood: more than {_MOST >> 20} MiB")
+                raise UnexpectedEnd(f"a flood of output: more than {_MOST >> 20} MiB")
             if data and self.transport.now() > deadline:
                 break
         return there

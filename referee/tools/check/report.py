@@ -19,7 +19,7 @@ _MARKS = {
     CheckVerdict.NOT_TRIED: ("?", "yellow"),
     CheckVerdict.NOT_APPLICABLE: ("-", "dim"),
 }
-_FAILURES = (Demand.REQUIRED, Demand.FORFEIT)  # what counts as a failure for a build server
+_FAILURES = (Demand.REQUIRED, Demand.FORFEIT)  # failures for a build server
 
 
 def usable(found: list[StepResult]) -> bool:
@@ -29,7 +29,7 @@ def usable(found: list[StepResult]) -> bool:
 
 
 def loses_games(found: list[StepResult]) -> bool:
-    """Return True if a step failed that forfeits the game in which it happens."""
+    """Return True if a failed step would forfeit the game in which it happens."""
     return any(one.check.demand is Demand.FORFEIT for one in _failed(found))
 
 
@@ -47,7 +47,7 @@ def _count(found: list[StepResult], source: RuleSource) -> tuple[int, int]:
 
 
 def print_report(found: list[StepResult], quiet: bool, everything: bool) -> None:
-    """Print the report; `everything`: the steps that passed or do not apply, too."""
+    """Print the report. With `everything`, include steps that passed or do not apply."""
     from rich.text import Text  # imported for output to people only
 
     console = rich_console(soft_wrap=True)
@@ -78,7 +78,7 @@ def _summary(found: list[StepResult]) -> Iterator[str]:
 
 
 def to_change(found: list[StepResult]) -> list[str]:
-    """Return the last lines: steps not tried, with the cause, then what to change for failures, required first."""
+    """Return the last lines: steps not tried and why, then what to change for failures, required ones first."""
     failures, untried = _failed(found), [one for one in found if one.verdict is CheckVerdict.NOT_TRIED]
     lines = []
     for cause, steps in _grouped(untried, lambda one: one.note).items():
@@ -109,7 +109,7 @@ def _note(one: StepResult) -> str:
 
 
 def _details(one: StepResult) -> list[str]:
-    """Return the bytes sent, received and expected, the rule, and the remedy."""
+    """Return the bytes sent and received, what was expected, the rule, and the remedy."""
     rule = rule_of(one.check.number)
     return [
         f"sent      {shown(one.sent)}",
@@ -122,7 +122,7 @@ def _details(one: StepResult) -> list[str]:
 
 
 def shown(data: bytes) -> str:
-    """Return bytes as a line of text: escaped, clipped in the middle."""
+    """Return bytes as a line of text: escaped, and shortened in the middle."""
     if len(data) > _CLIP:
         half = _CLIP // 2
         return f"{_escaped(data[:half])} … {len(data) - _CLIP} bytes … {_escaped(data[-half:])}"
@@ -137,7 +137,7 @@ def _escaped(data: bytes) -> str:
 
 
 def as_json(program: str, who: str, found: list[StepResult], inside_alone: list[str] | None = None) -> str:
-    """Return one object; bytes are text with escapes."""
+    """Return a JSON object; bytes are text with escapes."""
     gtp, ggp = _count(found, RuleSource.GTP), _count(found, RuleSource.GGP)
     facts = {
         "program": program,

@@ -1,4 +1,4 @@
-"""A whole check: the program's commands and games, then every step in order."""
+"""A complete check: the program's commands and games, then every step in order."""
 
 import re
 from contextlib import suppress
@@ -18,17 +18,15 @@ from ggp.referee.tools.check.trial import StepResult, Trial
 
 SCRIPTS = {**process_checks.SCRIPTS, **bot_checks.GTP_SCRIPTS, **engine_checks.SCRIPTS, **bot_checks.SCRIPTS}
 _NEEDS_NO_GAME = ("start", "halves", "names", "flood", "slow", "leave")
-_SIZES = ("9", "19", "13")  # of go, in the order in which a plain bot is asked for them
-_SMALL = 5  # a native bot is asked for a board of this size, if the game has it
+_SIZES = ("9", "19", "13")  # sizes of go, in the order in which a plain bot is asked for them
+_SMALL = 5  # board size that a native bot is asked for, if the game has the option
 _START, _BOUNDS, _NO_GAME = "2.3.13", "2.8.4", "3.1.4"
-_SILENT = "it writes nothing: flush stdout after each answer; if it loads for longer, give ggp check --start SECONDS"
-_WORDY = (
-    "what it writes is no whole answer: write = or ?, the text and an empty line, and nothing else, and flush stdout"
-)
+_SILENT = "it writes nothing: flush stdout after each answer; if it loads slowly, use ggp check --start SECONDS"
+_WORDY = "its output is not a complete answer: write = or ?, the text and an empty line, nothing else, and flush stdout"
 
 
 def takes(only: tuple[str, ...], number: str) -> bool:
-    """Return True if a step belongs to the rules or steps of these numbers; every step does if there are none."""
+    """Return True if a step belongs to these rules or steps; always if there are none."""
     return not only or any(f"{number}.".startswith(f"{each}.") for each in only)
 
 
@@ -38,11 +36,13 @@ async def run_trial(
     games: tuple[str, ...] = (),
     progress: ShowProgress = lambda done, total=None, what="": None,
 ) -> list[StepResult]:
-    """Judge the program. Nothing that it started is left running.
+    """Check a program. No process that it started is left running.
 
     Args:
+        trial: The program.
         only: Numbers of rules or steps; all if empty.
-        games: Lines of ggp-new without the command; if empty, those of the games that the program lists.
+        games: Arguments of ggp-new; if empty, the games that the program lists.
+        progress: Called before each step.
 
     Returns:
         A result for each step, in order.
@@ -67,14 +67,14 @@ def _chosen(trial: Trial, only: tuple[str, ...]) -> list[Check]:
 
 
 def _not_started(trial: Trial, checks: list[Check], why: str) -> None:
-    """Note the one failure of a program that answers nothing, even if another step was chosen."""
+    """Record the single failure of a program that answers nothing, even if another step was chosen."""
     step = _BOUNDS if why.startswith("an answer of") else _START
     if not trial.wants(step):
         trial.choose([*(check for check in catalogue(trial.who) if check.number == step), *checks])
     ended, last = trial.last_words()
     cause = trial.silence().cause
     if ended:
-        advice = cause or last or f"it ends with {ended} and writes nothing to standard error: run it by hand"
+        advice = cause or last or f"it exits with {ended} and writes nothing to standard error: run it by hand"
     elif why == NO_ANSWER:
         advice = (cause if cause != FORM else _WORDY) or (_WORDY if trial.talk.got else _SILENT)
     else:
@@ -95,7 +95,7 @@ async def _run_all(trial: Trial, checks: list[Check], progress: ShowProgress) ->
             if trial.games or check.script in _NEEDS_NO_GAME:
                 await trial.run(SCRIPTS[check.script], numbers)
             else:
-                trial.omit("no game that it plays is known: name one with --game", *numbers)
+                trial.omit("none of its games is known: name one with --game", *numbers)
     progress(len(checks), len(checks), "")
 
 
@@ -126,7 +126,7 @@ async def _get_acquainted(trial: Trial, games: tuple[str, ...]) -> str:
 
 
 async def _lacking(trial: Trial) -> frozenset[str]:
-    """Return the commands that every program has and this one neither lists nor answers."""
+    """Return the commands that every program has, but this one neither lists nor answers."""
     found = []
     for line in ("protocol_version", "name", "known_command name"):
         if (name := line.split()[0]) not in trial.commands:
@@ -175,10 +175,10 @@ async def _for_a_bot(trial: Trial, listed: list[str]) -> list[str]:
 
 # -- The steps that are one exchange, which the catalogue holds as data.
 
-LONGEST_MESSAGE = 2 * MAX_LINE  # what ZeroMQ carries of one command; more loses the connection
-_SOON = 0.3  # seconds in which a wrong answer may go on
-_OF_IDS = ("2.2.2", "2.2.3", "2.2.9")  # a program that echoes no ids fails these with 2.2.1
-_ABOUT = {"2.3.1": "protocol_version", "2.5.1": "known_command"}  # the checks of these commands themselves
+LONGEST_MESSAGE = 2 * MAX_LINE  # bytes of a command over ZeroMQ; more closes the connection
+_SOON = 0.3  # seconds to wait for the rest of a wrong answer
+_OF_IDS = ("2.2.2", "2.2.3", "2.2.9")  # for a program that echoes no ids, 2.2.1 covers these
+_ABOUT = {"2.3.1": "protocol_version", "2.5.1": "known_command"}  # checks of the commands themselves
 
 
 async def _run_exchange(trial: Trial, check: Check) -> None:
@@ -214,9 +214,9 @@ async def _run_exchange(trial: Trial, check: Check) -> None:
 
 
 def _why_not(trial: Trial, check: Check) -> str:
-    """Say why a check does not apply, "" if it does."""
+    """Return why a check does not apply; "" if it does."""
     if trial.remote and (check.how or len(check.sent) > LONGEST_MESSAGE):
-        return "a connection carries whole and short messages, and the service stays"
+        return "a connection carries only complete, short messages, and the service keeps running"
     ours = check.demand is Demand.NATIVE and check.source is RuleSource.GGP
     if ours and check.number[0] == "4" and not trial.native:
         return "it lists no ggp-new"
@@ -224,14 +224,14 @@ def _why_not(trial: Trial, check: Check) -> str:
 
 
 async def _ends(trial: Trial, check: Check, expected: bytes) -> None:
-    """Judge that the program answers and ends."""
-    talk, patience = trial.talk, trial.patience + 2 * trial.seconds_to_start  # it may still load
+    """Judge that the program answers and exits."""
+    talk, patience = trial.talk, trial.patience + 2 * trial.seconds_to_start  # it may still be loading
     if check.how == "end of input":
         talk.transport.close_stdin()
     await talk.hear(patience)
     right = talk.ended and re.fullmatch(expected, talk.got) is not None
-    note = "" if talk.ended else f"it did not end within {patience:.0f} s"
-    trial.hold(check.number, right, f"{readable(expected)}, then its end", note)
+    note = "" if talk.ended else f"it did not exit within {patience:.0f} s"
+    trial.hold(check.number, right, f"{readable(expected)}, then its exit", note)
     await trial.drop()
 
 

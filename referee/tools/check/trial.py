@@ -1,4 +1,4 @@
-"""One program under check: its processes, started as few times as is safe, and the verdicts so far."""
+"""One program under check: its processes, started as rarely as is safe, and the verdicts so far."""
 
 import re
 import time
@@ -21,7 +21,8 @@ class StepResult(NamedTuple):
     """The verdict on one step.
 
     Attributes:
-        sent: The bytes of the last exchange, as `got`; both empty unless the step failed.
+        sent: The bytes sent in the last exchange; like `got` empty unless the step failed.
+        got: The bytes received.
         note: Where it failed, or why it was not tried or does not apply.
         advice: What to change, if this run shows more than the remedy of the check says.
     """
@@ -36,26 +37,30 @@ class StepResult(NamedTuple):
 
     @property
     def remedy(self) -> str:
+        """Return what to change."""
         return self.advice or self.check.remedy
 
 
 class ScriptStopped(Exception):
-    """The script cannot continue; the failure is noted."""
+    """An exception when a script cannot continue; the failure was recorded."""
 
 
 class NotPrepared(Exception):
-    """A preparation of the step failed; str() is the cause."""
+    """An exception when the preparation of a step failed; str() is the cause."""
 
 
 def ok(answer: RawAnswer) -> bool:
+    """Return True for a success."""
     return answer.ok
 
 
 def empty(answer: RawAnswer) -> bool:
+    """Return True for a success without text."""
     return answer.ok and answer.text == ""
 
 
 def fails(answer: RawAnswer) -> bool:
+    """Return True for a failure."""
     return not answer.ok
 
 
@@ -64,18 +69,22 @@ class Trial:
     """A program under check.
 
     Attributes:
-        start: Starts it.
-        patience: Seconds for an answer; `first` for the first one.
-        remote: It is a service that stays, and its processes are not ours.
-        judge: An engine that knows the rules of what a bot plays.
+        who: Bot or engine.
+        start: Starts the program.
+        patience: Seconds for an answer.
+        first: Seconds for the first answer.
+        remote: It is a service that we did not start.
+        judge: An engine that knows the rules of the games that a bot plays.
         command: Its command line, as its author writes it.
         notify: Called with lines for the screen if it does not start soon.
-        games: Lines of ggp-new without the command.
-        lacking: Commands that every program has and this one refuses.
+        games: Arguments of ggp-new for each game.
+        commands: The commands that it lists.
+        lacking: Commands that every program has, but this one refuses.
         native: It is an engine, or a bot that lists ggp-new.
-        ids: It echoes them.
-        openings: Legal first moves of the first game, by the judge.
-        at: The number of the step that is being asked about.
+        ids: It echoes ids.
+        openings: Legal first moves of the first game, from the judge.
+        seconds_to_start: The time of its first answer.
+        at: The number of the current step.
         where: The game and the place in it.
     """
 
@@ -104,7 +113,7 @@ class Trial:
     # -- the program ----------------------------------------------------------------------------------------
 
     async def open(self, fresh: bool = False) -> RawChannel:
-        """Return a conversation without open answers; `fresh`: with a new process."""
+        """Return a conversation without unanswered commands. With `fresh`, start a new process."""
         if self._talk is not None and not fresh and self._talk.in_order():
             self._talk.begin()
             return self._talk
@@ -120,23 +129,25 @@ class Trial:
 
     @property
     def talk(self) -> RawChannel:
+        """Return the open conversation."""
         assert self._talk is not None
         return self._talk
 
     @property
     def peer(self) -> Peer:
+        """Return the running program."""
         assert self._peer is not None
         return self._peer
 
     @property
     def rules(self) -> Engine:
-        """The judge of a bot."""
+        """Return the judge of a bot."""
         assert self.judge is not None
         return self.judge
 
     @property
     def pid(self) -> int:
-        """The process id; 0 if another program started it."""
+        """Return the process ID; 0 if another program started it."""
         return self._peer.pid if isinstance(self._peer, Process) else 0
 
     async def drop(self) -> None:
@@ -148,14 +159,26 @@ class Trial:
     # -- what was found -------------------------------------------------------------------------------------
 
     def choose(self, checks: Iterable[Check]) -> None:
-        """Set the steps to judge; verdicts on others are not kept."""
+        """Set the steps to judge. Verdicts on other steps are not kept."""
         self._checks = {check.number: check for check in checks}
 
     def wants(self, number: str) -> bool:
+        """Return True if this step is to be judged."""
         return number in self._checks
 
     def hold(self, number: str, right: bool, expected: str, note: str = "", advice: str = "") -> bool:
-        """Judge a step by the last exchange, and return `right`. A failure stays."""
+        """Judge a step by the last exchange. A failure is final.
+
+        Args:
+            number: The step.
+            right: The step passed.
+            expected: What was expected, for the report.
+            note: Where or how it failed.
+            advice: What to change, if more specific than the remedy of the check.
+
+        Returns:
+            `right`.
+        """
         before = self._found.get(number)
         if number not in self._checks or (before is not None and before.verdict is CheckVerdict.FAIL):
             return right
@@ -176,7 +199,18 @@ class Trial:
         expected: str = "",
         note: str = "",
     ) -> bool:
-        """Judge a step by the answer to one command: a success, or what `right` accepts."""
+        """Judge a step by the answer to one command.
+
+        Args:
+            number: The step.
+            line: The command.
+            right: Returns True for a right answer; by default for a success.
+            expected: What was expected, for the report.
+            note: A remark for the report.
+
+        Returns:
+            True if the answer was right.
+        """
         self.at = number
         expected = expected or (
             "a failure" if right is fails else "an empty success" if right is empty else "a success"
@@ -184,7 +218,7 @@ class Trial:
         return self.hold(number, right(await self.ask(line)), expected, note)
 
     async def refuses(self, number: str, line: str, text: str, note: str = "", reason: bool = False) -> bool:
-        """Judge a step by a command that must fail with this text; `reason`: a colon and more may follow."""
+        """Judge a step by a command that must fail with this text; with `reason`, a colon and a reason may follow."""
         form = f"`? {text}`{', and perhaps a reason after a colon' if reason else ''}"
 
         def right(answer: RawAnswer) -> bool:
@@ -193,7 +227,7 @@ class Trial:
         return await self.expect(number, line, right, form, note)
 
     def lists(self, number: str, *names: str) -> bool:
-        """Begin a step. Return False and omit it if the program does not list a command that it needs."""
+        """Begin a step. If the program does not list a needed command, omit the step and return False."""
         self.at = number
         missing = next((name for name in names if name not in self.commands), "")
         if missing:
@@ -201,11 +235,11 @@ class Trial:
         return not missing
 
     def omit(self, why: str, *numbers: str) -> None:
-        """Note that steps do not apply, unless they were judged."""
+        """Record that steps do not apply, unless they were judged."""
         self._note(CheckVerdict.NOT_APPLICABLE, why, numbers)
 
     def skip(self, cause: str, *numbers: str) -> None:
-        """Note that steps were not tried because of `cause`, unless they were judged."""
+        """Record that steps were not tried because of `cause`, unless they were judged."""
         self._note(CheckVerdict.NOT_TRIED, cause, numbers)
 
     def _note(self, verdict: CheckVerdict, why: str, numbers: Iterable[str]) -> None:
@@ -214,21 +248,22 @@ class Trial:
                 self._found[number] = StepResult(self._checks[number], verdict, note=why)
 
     def _heed(self, answer: RawAnswer) -> None:
-        """Judge the faults that any answer may have; the steps of framing ask only a few commands."""
+        """Judge faults that any answer may have, because the framing steps ask only a few commands."""
         if answer.id is not None:
-            self.hold("2.2.10", False, "no id: none was given")
+            self.hold("2.2.10", False, "no id, because none was sent")
         if not answer.begins_with_mark:
             self.hold("2.3.5", False, "the answer, and nothing before it")
 
     def findings(self) -> list[StepResult]:
-        nothing = "nothing led to it"
+        """Return a result for each step."""
+        nothing = "this run did not reach it"
         return [
             self._found.get(number, StepResult(check, CheckVerdict.NOT_APPLICABLE, note=nothing))
             for number, check in self._checks.items()
         ]
 
     async def run(self, script: Callable[["Trial"], Awaitable[None]], numbers: list[str]) -> None:
-        """Run a script for its steps. An unexpected end is the failure of the step that it was at."""
+        """Run a script for its steps. An unexpected end is a failure of the current step."""
         self.at, self.where = numbers[0], ""
         try:
             await script(self)
@@ -242,16 +277,16 @@ class Trial:
                 await self.drop()
             self.skip(f"{self.at} failed", *numbers)
         except LaunchError as error:
-            self.hold(self.at, False, "that it starts", str(error))
+            self.hold(self.at, False, "a start of the program", str(error))
             self.skip("it does not start", *numbers)
 
     async def why(self, surprise: UnexpectedEnd) -> str:
-        """Return the event, how the process ended, and the last line of its standard error."""
+        """Return the event, how the process exited, and the last line of its stderr."""
         ended, last = self.last_words()
         return "; ".join(filter(None, [str(surprise), ended, last and f"stderr: {last}"]))
 
     def last_words(self) -> tuple[str, str]:
-        """Return how the process ended and the last line of its standard error; two empty texts while it runs."""
+        """Return how the process exited and the last line of its stderr; ("", "") while it runs."""
         ended = self._peer.exited(0.2) if self._peer is not None else ""
         return ended, last_words(self._peer.stderr_tail()) if self._peer is not None and ended else ""
 
@@ -269,7 +304,11 @@ class Trial:
     # -- the beginning of a game ----------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Begin the first game. Raises NotPrepared."""
+        """Begin the first game.
+
+        Raises:
+            NotPrepared: The program does not begin it.
+        """
         for line in self.lines_of(self.games[0]):
             try:
                 answer = await self.ask(line)
@@ -279,7 +318,7 @@ class Trial:
                 raise NotPrepared(self.refusal(line, answer))
 
     def lines_of(self, game: str) -> list[str]:
-        """Return the commands that begin a game: one of ggp-new, or three of plain GTP."""
+        """Return the commands that begin a game: one ggp-new, or three of plain GTP."""
         if self.native:
             return [f"ggp-new {game}"]
         values = dict(word.split("=") for word in game.split()[1:])
@@ -290,14 +329,18 @@ class Trial:
         return not line.startswith("komi ") or "komi" in self.commands
 
     def refusal(self, line: str, answer: RawAnswer) -> str:
-        """Say why a game does not begin: `komi is unknown`, or the answer to that line."""
+        """Return why a game does not begin: `komi is unknown`, or the answer to that line."""
         name = line.split()[0]
         if name not in self.commands or "unknown" in answer.text.lower():
             return f"{name} is unknown"
         return f"`{line}` is refused: {answer.text[:100] or '(no reason)'}"
 
     async def first_move(self) -> str:
-        """Return a legal first move of the new game, a point if there is one. Raises NotPrepared."""
+        """Return a legal first move of the new game, a point if possible.
+
+        Raises:
+            NotPrepared: No legal move is known.
+        """
         if "ggp-legal_moves" in self.commands:
             answer = await self.ask("ggp-legal_moves")
             moves = answer.text.split() if answer.ok else []
@@ -314,4 +357,5 @@ def points_or_all(moves: list[str]) -> list[str]:
 
 
 def now() -> float:
+    """Return the monotonic time in seconds."""
     return time.monotonic()

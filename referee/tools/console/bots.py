@@ -1,4 +1,4 @@
-"""The console's commands that ask bots: their answers to a position side by side, and what they said along a line."""
+"""Commands of the console that ask bots: their answers to a position side by side, and what they said along a line."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from ggp.referee.match.outcome import BotFault, CannotStart
 from ggp.referee.match.setting import Setting
 from ggp.referee.terminal import TextTable, duration, escape_unprintable, screen_columns, shows_unicode, table_lines
 from ggp.referee.tools.console.dialogue import read_bots
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 from ggp.referee.tools.console.tree import Evaluation, TreeNode
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _TIME = re.compile(r"\d[\d.]*(/move|\+[\d.]+)?")
 
 
 def list_width() -> int:
-    """Return the columns of lists and texts: at most those of the terminal."""
+    """Return the columns of lists and texts, at most those of the terminal."""
     return min(_WIDTH, screen_columns() or _WIDTH)
 
 
@@ -36,16 +36,16 @@ def list_width() -> int:
 
 
 def ask(console: "Console", words: list[str]) -> str:
-    """Return a table of the answers of several bots; a bot at fault is a line below it."""
+    """Return a table of the answers of several bots, and a line for each bot at fault."""
     names, control = _with_time(words)
     bots = [_bot(console, name) for name in names] or console.bots
     if not bots:
-        raise OwnFailed("name bots, as in :ask greedy mcts, or add some: :bots greedy mcts", code="no-bot")
+        raise ConsoleError("name bots, as in :ask greedy mcts, or add some: :bots greedy mcts", code="no-bot")
     answers, faults = list[Evaluation](), list[str]()
     for bot in bots:
         try:
             answers.append(_consult(console, bot, control))
-        except OwnFailed as failed:
+        except ConsoleError as failed:
             if failed.code in ("no-game", "another-game", "game-over", "bad-control"):
                 raise
             faults.append(str(failed))
@@ -53,24 +53,25 @@ def ask(console: "Console", words: list[str]) -> str:
             faults.append("interrupted")
             break
     if not answers:
-        raise OwnFailed("\n".join(faults), code="no-answer")
+        raise ConsoleError("\n".join(faults), code="no-answer")
     faults += [_judged(console, one) for one in answers if _illegal(console, one.move)]
     return "\n".join([*_side_by_side(answers), *faults])
 
 
 def hint(console: "Console", words: list[str]) -> str:
+    """Return what a bot would play, and its analysis."""
     said = _consult(console, *_one(console, words, "hint"))
     lines = [f"{_judged(console, said)}, {said.seconds:.3f} s"]
     return "\n".join([*lines, *(analysis_lines(said.analysis, list_width()) if said.analysis else [])])
 
 
 def answer(console: "Console", words: list[str]) -> str:
-    """Have a bot play. Its analysis stays with the ply."""
+    """Let a bot play. Its analysis is kept with the ply."""
     said = _consult(console, *_one(console, words, "answer"))
     if said.move.lower() == "resign":
         return escape_unprintable(f"{said.bot} resigns")
     if _illegal(console, said.move):
-        raise OwnFailed(_judged(console, said), code="illegal-move")
+        raise ConsoleError(_judged(console, said), code="illegal-move")
     console.cursor.play([said.move])
     node = console.cursor.here()
     if not node.recorded:
@@ -81,12 +82,12 @@ def answer(console: "Console", words: list[str]) -> str:
 
 
 def evaluations(console: "Console", words: list[str]) -> str:
-    """Return what bots said of the position."""
+    """Return what bots have said about the position."""
     node = console.cursor.here()
     said = [*_said_of(console, node)]
     if not said:
-        raise OwnFailed("no bot has said anything of this position: :ask asks them", code="no-evaluation")
-    lines = [f"{node.place(console.cursor.last())}: what each says for its side"]
+        raise ConsoleError("no bot has evaluated this position: type :ask to ask them", code="no-evaluation")
+    lines = [f"{node.place(console.cursor.last())}: each bot's view of its side"]
     for one in said:
         numbers = analysis_line(one.analysis, list_width()) or "no numbers"
         lines.append(cut(f"{one.bot} ({one.colour}): {one.move}  {numbers}", list_width()))
@@ -94,23 +95,23 @@ def evaluations(console: "Console", words: list[str]) -> str:
 
 
 def add_bots(console: "Console", words: list[str]) -> str:
-    """Add bots to the console and list all of them."""
+    """Add bots to the console, and list all of them."""
     if len(console.bots) + len(words) > _MOST_BOTS:
-        raise OwnFailed(f"a console has at most {_MOST_BOTS} bots", code="usage")
+        raise ConsoleError(f"a console has at most {_MOST_BOTS} bots", code="usage")
     console.bots[:] = distinct(*console.bots, *read_bots(words))
     running = {bot: ", running" for bot in console.bots if console.adviser.running(bot)}
     lines = [escape_unprintable(f"{bot.name}: {bot.command}{running.get(bot, '')}") for bot in console.bots]
-    return "\n".join(lines) or "there is no bot: :bots greedy adds one"
+    return "\n".join(lines) or "there are no bots: type :bots greedy to add one"
 
 
 # -- along a line ------------------------------------------------------------------------------------------------------
 
 
 def graph(console: "Console", words: list[str]) -> str:
-    """Return Black's chances in the positions of this line, by every bot or by one."""
+    """Return Black's win rate along this line, according to all bots or one."""
     names, control = _with_time(words)
     if len(names) > 1 or (control and not names):
-        raise OwnFailed("write :graph, :graph BOT, or :graph BOT SECONDS", code="usage")
+        raise ConsoleError("write :graph, :graph BOT, or :graph BOT SECONDS", code="usage")
     here = console.cursor.here()
     line = [console.cursor.tree.root, *console.cursor.tree.line_through(here)]
     if control:
@@ -125,7 +126,7 @@ def graph(console: "Console", words: list[str]) -> str:
                 found.setdefault(one.bot, {})[node.ply] = winrate if one.colour == "black" else 1 - winrate
     if not found:
         who = escape_unprintable(f"{names[0]} has given no" if names else "no bot has given a")
-        raise OwnFailed(f"{who} win rate along this line: :graph BOT SECONDS asks one", code="no-evaluation")
+        raise ConsoleError(f"{who} win rate along this line: type :graph BOT SECONDS to ask one", code="no-evaluation")
     lines = []
     for name, rates in found.items():
         lines.append(escape_unprintable(f"{name}: Black's win rate"))
@@ -135,7 +136,7 @@ def graph(console: "Console", words: list[str]) -> str:
 
 
 def _ask_along(console: "Console", line: list[TreeNode], bot: BotSpec, control: str) -> None:
-    """Ask for every position of the line that the bot has said nothing of; then return to where we were."""
+    """Ask a bot about every position of the line that it has not evaluated, then return to the current position."""
     here = console.cursor.here()
     try:
         for node in line:
@@ -145,13 +146,13 @@ def _ask_along(console: "Console", line: list[TreeNode], bot: BotSpec, control: 
                 break
             _consult(console, bot, control)
     except KeyboardInterrupt:
-        pass  # what was said so far is kept
+        pass  # keep the answers so far
     finally:
         console.cursor.put(here)
 
 
 def _said_of(console: "Console", node: TreeNode) -> Iterator[Evaluation]:
-    """Yield what bots said of the position: when they were asked, and with the ply that they played there."""
+    """Yield what bots said about the position, when asked or with the ply that they played there."""
     yield from node.evaluations.values()
     record = console.cursor.record
     for child in node.children:
@@ -164,16 +165,16 @@ def _said_of(console: "Console", node: TreeNode) -> Iterator[Evaluation]:
 
 
 def _with_time(words: list[str]) -> tuple[list[str], str]:
-    """Split the words into the bots and the time after them, "" for none."""
+    """Split the words into bots and the time after them, "" for none."""
     return (words[:-1], words[-1]) if words and _TIME.fullmatch(words[-1]) else (words, "")
 
 
 def _one(console: "Console", words: list[str], name: str) -> tuple[BotSpec, str]:
-    """Return the bot, the console's first if none is named, and the time."""
+    """Return the named bot or the first of the console, and the time."""
     control = words[-1] if words and (len(words) == 2 or words[0][0].isdigit()) else ""
     named = words[: len(words) - bool(control)]
     if not named and not console.bots:
-        raise OwnFailed(f"write :{name} BOT [SECONDS or another time control]", code="usage")
+        raise ConsoleError(f"write :{name} BOT [SECONDS or another time control]", code="usage")
     return _bot(console, named[0]) if named else console.bots[0], control
 
 
@@ -182,32 +183,36 @@ def _bot(console: "Console", word: str) -> BotSpec:
 
 
 def _consult(console: "Console", bot: BotSpec, control: str) -> Evaluation:
-    """Return a bot's answer, which the node keeps. Raises OwnFailed."""
+    """Ask a bot, and keep its answer in the node.
+
+    Raises:
+        ConsoleError: The bot fails, or the game is over.
+    """
     node, status = console.cursor.here(), console.cursor.status()
     if status.phase == OVER:
-        raise OwnFailed("the game is over: there is nothing to play", code="game-over")
+        raise ConsoleError("the game is over: there is nothing to play", code="game-over")
     tree, console.adviser.most = console.cursor.tree, max(4, len(console.bots))
     try:
         setting = Setting(tree.game, tree.options, console.defaults(tree.game), analysis_control(control))
     except ValueError as error:
-        raise OwnFailed(str(error), code="bad-control") from None
+        raise ConsoleError(str(error), code="bad-control") from None
     plies = [(step.colour, step.move) for step in node.path]
     try:
         advice = run_blocking(console.adviser.ask(bot, setting, plies, status))
     except CannotStart as error:
-        raise OwnFailed(escape_unprintable(f"{error.who}: {error}"), code=error.code) from None
+        raise ConsoleError(escape_unprintable(f"{error.who}: {error}"), code=error.code) from None
     except BotFault as fault:
         text = escape_unprintable(f"{bot.name}: {fault.termination}: {fault}")
-        raise OwnFailed(text, code=str(fault.termination)) from None
+        raise ConsoleError(text, code=str(fault.termination)) from None
     if not advice.move:
-        raise OwnFailed(f"{bot.name} does not say which stones are dead", code="no-answer")
+        raise ConsoleError(f"{bot.name} names no dead stones", code="no-answer")
     said = Evaluation(bot.name, status.to_play, advice.move, advice.seconds, advice.analysis)
     node.evaluations[bot.name] = said
     return said
 
 
 def _judged(console: "Console", said: Evaluation) -> str:
-    """Return `greedy: D4`, and why the move is illegal if it is."""
+    """Return `greedy: D4`, and the reason if the move is illegal."""
     reason = _illegal(console, said.move)
     return escape_unprintable(f"{said.bot}: {cut(said.move, _MOST_MOVE)}" + (f": {reason}" if reason else ""))
 
@@ -225,7 +230,7 @@ def _illegal(console: "Console", move: str) -> str:
 
 
 def _side_by_side(answers: Sequence[Evaluation]) -> list[str]:
-    """Return a table without the columns that are empty; the last one, pv, is cut to the room that is left."""
+    """Return a table without empty columns. The last column, pv, is cut to the room that is left."""
     columns: dict[str, list[str]] = {}
     for answer in answers:
         said = read_analysis(answer.analysis)
@@ -260,8 +265,8 @@ def draw_graph(rates: dict[int, float], last: int, here: int, columns: int, plai
         rates: The win rate, 0 to 1, by ply from 0 to `last`.
         last: The last ply.
         here: The ply that is marked below.
-        columns: The room. If there are more plies than columns, a bar is the mean of several.
-        plain: Draw in ASCII, with half the steps.
+        columns: The available columns. If there are more plies, a bar is the mean of several.
+        plain: Draw in ASCII, with half the resolution.
     """
     room = max(10, min(columns, _WIDTH) - 7)
     each = -(-(last + 1) // room)
@@ -278,7 +283,7 @@ def draw_graph(rates: dict[int, float], last: int, here: int, columns: int, plai
 
 
 def _cell(bar: float | None, row: int, plain: bool) -> str:
-    """Return the part of a bar in a row; a bar of 0 shows its lowest step, so that it is seen."""
+    """Return the part of a bar in a row. A bar of 0 shows its lowest step, so that it is visible."""
     if bar is None:
         return " "
     eighths = max(round(bar * _ROWS * 8) - 8 * row, 1 if row == 0 else 0)

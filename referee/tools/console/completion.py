@@ -1,4 +1,4 @@
-"""Completion as a pure function of the text before the cursor and of what is known of the peer."""
+"""Completion, as a pure function of the text before the cursor and of what is known about the peer."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +10,13 @@ from ggp.protocol.commands import TABLE, CommandRow
 from ggp.referee.tools.console.own_commands import OwnCommand
 
 LIST, GAMES, MOVES, OPTIONS = "list_commands", "ggp-games", "ggp-legal_moves", "ggp-options"
-_ANSWERS = {"MOVE": MOVES, "GAME": GAMES, "OPTION": OPTIONS}  # the question whose answer a kind of argument needs
+_ANSWERS = {"MOVE": MOVES, "GAME": GAMES, "OPTION": OPTIONS}  # by kind of argument: the question that lists the words
 _SEGMENTS = re.compile("[+/]")  # between the parts of a compound move
 _DEAD = "dead:"
 
 
 class PeerKind(StrEnum):
-    """The kind of a peer, by the commands that it lists."""
+    """The kind of a peer, according to the commands that it lists."""
 
     ENGINE = "engine"
     BOT = "bot"
@@ -42,19 +42,20 @@ class BotWord(NamedTuple):
 
 @dataclass(slots=True)
 class PeerInfo:
-    """Facts about the peer; an empty field is unknown."""
+    """Facts about the peer. An empty field is unknown."""
 
     commands: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
     stones: tuple[str, ...] = ()  # the occupied cells
     games: tuple[str, ...] = ()
-    options: dict[str, tuple[KnownOption, ...]] = field(default_factory=dict)  # of each game
+    options: dict[str, tuple[KnownOption, ...]] = field(default_factory=dict)  # by game
     own: Mapping[str, OwnCommand] = field(default_factory=dict)  # the commands of the console
     bots: tuple[BotWord, ...] = ()
-    plies: tuple[str, ...] = ()  # what led to each place of the main line, the start first
+    plies: tuple[str, ...] = ()  # descriptions of the plies of the main line, the start first
 
     @property
     def kind(self) -> PeerKind:
+        """Return the kind of the peer."""
         if not self.commands:
             return PeerKind.UNKNOWN
         if "ggp-play" in self.commands:
@@ -77,7 +78,7 @@ class PeerInfo:
 
 
 def _natural(move: str) -> list[tuple[bool, int, str]]:
-    """Return the key of the natural order: A2 before A10, bid:9 before bid:10."""
+    """Return the key for natural order: A2 before A10, bid:9 before bid:10."""
     parts = re.findall(r"\d+|\D+", move)
     return [(part[0].isdigit(), int(part) if part[0].isdecimal() else 0, part) for part in parts]
 
@@ -91,7 +92,7 @@ class CompletionChoice(NamedTuple):
 
 
 class _Argument(NamedTuple):
-    """A line being typed: the command with its mark, the complete arguments, the start of the next and its kind."""
+    """A line being typed: the command with its mark, the complete arguments, the start of the next one and its kind."""
 
     mark: str
     name: str
@@ -112,7 +113,7 @@ def complete(text: str, known: PeerInfo) -> list[CompletionChoice]:
         return []
     low = typed.lower()
     rows = [row for kind in at.kind.split("|") for row in _rows(kind, at.mark, known)]
-    if at.kind in ("BOT", "PLAYER"):  # a command line with blanks has quotes, typed or not
+    if at.kind in ("BOT", "PLAYER"):  # a command line with blanks is in quotes, even if the user has not typed them
         low = low.lstrip("'\"")
         rows = [row for row in rows if typed != row[0].strip("'")]
     return [
@@ -144,7 +145,7 @@ def needs(text: str, known: PeerInfo) -> tuple[str, ...]:
 
 
 def wants_file(text: str, known: PeerInfo) -> str | None:
-    """Return the typed part of a file name; None if the argument is no file."""
+    """Return the typed part of a file name; None if the argument is not a file."""
     at = _find(text, known)
     return at.typed if at.kind == "FILE" else None
 
@@ -172,7 +173,7 @@ def _find(text: str, known: PeerInfo) -> _Argument:
 
 
 def _kind(arguments: str, index: int) -> str:
-    """Return the kind of an argument by the usage: MOVE, COLOUR, BOT, PLY, FILE, …, `a|b`, or another."""
+    """Return the kind of an argument according to the usage: MOVE, COLOUR, BOT, PLY, FILE, …, `a|b`."""
     if "NAME=VALUE" in arguments:
         return "OPTION" if index else "GAME"
     words = re.sub(r"[\[\]]", "", arguments).split()
@@ -209,7 +210,7 @@ def _beside(row: OwnCommand | CommandRow) -> str:
 
 
 def _moves(typed: str, moves: Sequence[str]) -> list[CompletionChoice]:
-    """Return legal moves in any case of letters; of compound moves the next part."""
+    """Return legal moves, ignoring case; for compound moves the next part."""
     low, size = typed.lower(), len(typed)
     heads: dict[str, int] = {}
     for move in moves:
@@ -217,7 +218,7 @@ def _moves(typed: str, moves: Sequence[str]) -> list[CompletionChoice]:
             end = _SEGMENTS.search(move, size)
             head = move[: end.end()] if end else move
             heads[head] = heads.get(head, 0) + 1
-    if len(heads) == 1 and max(heads.values()) > 1:  # a single part: the next parts are more useful
+    if len(heads) == 1 and max(heads.values()) > 1:  # there is only one next part, so offer the parts after it
         (head,) = heads
         return [choice._replace(length=size) for choice in _moves(head, moves)] if head != typed else []
     return [
@@ -228,13 +229,13 @@ def _moves(typed: str, moves: Sequence[str]) -> list[CompletionChoice]:
 
 
 def _dead(typed: str, stones: Sequence[str]) -> list[CompletionChoice]:
-    """Return the next stones of a list of dead ones."""
+    """Return stones that may follow in a list of dead stones."""
     *named, last = typed[len(_DEAD) :].upper().split(",")
     return [CompletionChoice(stone, len(last)) for stone in stones if stone.startswith(last) and stone not in named]
 
 
 def _options(typed: str, before: list[str], known: PeerInfo) -> list[CompletionChoice]:
-    """Return `name=` for the remaining options, then the values of options that have few."""
+    """Return `name=` for the remaining options, or the values of an option that has only few."""
     game, *given = before
     rows = known.options.get(game, ())
     name, equals, value = typed.partition("=")

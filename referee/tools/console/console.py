@@ -1,4 +1,4 @@
-"""A session of the console without its display: the peer, its place in the tree, the settings, the dispatch."""
+"""A session of the console without its display: the peer, its place in the tree, settings, and commands."""
 
 import re
 import shlex
@@ -28,25 +28,25 @@ from ggp.referee.tools.console.completion import LIST, MOVES, BotWord, PeerInfo,
 from ggp.referee.tools.console.cursor import SCENE, Cursor
 from ggp.referee.tools.console.dialogue import CHANGING, MOMENT, Dialogue, PeerLost, Target, name_of
 from ggp.referee.tools.console.match import bots_of, caption
-from ggp.referee.tools.console.own_commands import OwnCommand, OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError, OwnCommand
 from ggp.referee.tools.console.tree import GameTree
 
 if TYPE_CHECKING:
     from ggp.referee.tools.archive.places import RecordSource  # which loads the stores of ladders
 
 MARKS = (":", "!")
-TIMEOUT = 600.0  # seconds: as long as a move may take without a clock
+TIMEOUT = 600.0  # seconds; the longest move without a clock
 _WIDTH = 100  # columns of a board
 
 
 class Console:
-    """A session with a peer: `run_own` runs the console's own lines, and a view sends the others.
+    """A session with a peer: `run_own` runs the console's commands, and a view sends other lines.
 
     Attributes:
         cursor: The engine's place in the tree of variations.
-        info: What is known of the peer.
+        info: What is known about the peer.
         stale: The position may differ from the drawn board.
-        ended: `:quit` was given.
+        ended: `:quit` was entered.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class Console:
 
         Args:
             target: How to start it.
-            source: A match whose plies the tree begins with.
+            source: A match whose plies begin the tree.
             tree: A tree that was read from a file.
             timeout: Seconds that an answer may take.
-            raw: Show all bytes as they pass.
+            raw: Show all bytes sent and received.
 
         Raises:
             LaunchError: The peer does not start.
@@ -73,31 +73,35 @@ class Console:
         self.timeout, self.raw, self.source = timeout, raw, source
         self.board = self.stale = True
         self.ended = False
-        self.changes = 0  # of the position, since the peer was started
+        self.changes = 0  # changes of the position since the peer was started
         self.dialogue = Dialogue(target)
         self.bots = list(target.bots)
         self.adviser = Adviser()
         self.info = PeerInfo(own=COMMANDS)
         self._asked: set[str] = set()
-        self._generation = 0  # of the position: answers about an earlier one are dropped
+        self._generation = 0  # counts positions: answers about an earlier one are dropped
         self._defaults: dict[str, dict[str, str]] = {}
         record, again = (source.record, source.again) if source else (None, lambda: None)
         self.cursor = Cursor(self.ask, tree, record, again)
         self.dialogue.changed = self.cursor.note
 
     def ask(self, line: str) -> Reply:
-        """Ask the peer and wait for its answer."""
+        """Ask the peer, and wait for its answer."""
         return self.dialogue.ask(line, self.timeout)
 
     def close(self) -> None:
-        """End the peer and every bot."""
+        """End the peer and all bots."""
         try:
             run_blocking(self.adviser.close())
         finally:
             self.dialogue.close()
 
     def begin(self) -> None:
-        """Send the target's first commands and wait for their answers. Raises LaunchError if the peer refuses one."""
+        """Send the target's first commands, and wait for their answers.
+
+        Raises:
+            LaunchError: The peer refuses one of them.
+        """
         target = self.dialogue.target
         for number, line in enumerate((target.first, *target.then) if target.first else ()):
             try:
@@ -109,13 +113,20 @@ class Console:
             self.dialogue.note(line, reply)
 
     def restart(self, fresh: bool) -> int:
-        """Restart the peer, in its position unless `fresh`; return how many commands were sent again.
+        """Restart the peer, in its position unless `fresh`.
 
-        Raises LaunchError, OwnFailed, PeerLost, PeerTimeout.
+        Returns:
+            The number of commands that were sent again.
+
+        Raises:
+            LaunchError: The peer does not start.
+            ConsoleError: The position cannot be restored.
+            PeerLost: The peer crashed.
+            PeerTimeout: The peer does not answer.
         """
         trail = self.dialogue.trail
         if not fresh and not trail.whole:
-            raise OwnFailed("more commands led to the position than are kept: :restart --fresh starts without them")
+            raise ConsoleError("too many commands led to this position: type :restart --fresh to restart without them")
         self.dialogue.restart()
         self._generation += 1
         self.changes, self.stale = 0, True
@@ -127,21 +138,28 @@ class Console:
         for line in trail.lines:
             reply = self.dialogue.ask(line, self.timeout)
             if not reply.ok:
-                raise OwnFailed(f"restarted, but `{line}`, which led to the position, is answered `? {reply.text}`")
+                raise ConsoleError(
+                    f"restarted, but the position is not restored: `{line}` is answered `? {reply.text}`"
+                )
         return len(trail.lines)
 
     # -- the console's own lines ---------------------------------------------------------------------------------
 
     def is_own(self, line: str) -> bool:
+        """Return True if a line is a command of the console."""
         return line.lstrip().startswith(MARKS)
 
     def is_quick(self, line: str) -> bool:
-        """Return True if a command runs at once, because it needs no answer of the peer."""
+        """Return True if a command needs no answer of the peer, so that it can run at once."""
         row = COMMANDS.get((line.strip()[1:].split() or [""])[0])
         return row.quick if row else not self._can_ask_moves()
 
     def run_own(self, line: str) -> str:
-        """Run a line that begins with a mark; return the text to show. Raises OwnFailed."""
+        """Run a command of the console, and return the text to show.
+
+        Raises:
+            ConsoleError: The command failed.
+        """
         try:
             row, arguments = self._read(line)
             row.check(arguments)
@@ -149,23 +167,27 @@ class Console:
                 self.need_engine()
             text = row.run(self, arguments)
         except (LaunchError, WordError) as error:
-            raise OwnFailed(str(error), code=error.code) from None
+            raise ConsoleError(str(error), code=error.code) from None
         except (PeerLost, PeerTimeout, LocalProtocolError) as error:
-            raise OwnFailed(str(error)) from None
+            raise ConsoleError(str(error)) from None
         except OSError as error:
             name = f"{error.filename}: " if error.filename else ""
-            raise OwnFailed(f"{name}{error.strerror}") from None
+            raise ConsoleError(f"{name}{error.strerror}") from None
         if row.changes:
             self.changed()
         return text
 
     def need_engine(self) -> None:
-        """Raise OwnFailed if the peer is no engine."""
+        """Check that the peer is an engine.
+
+        Raises:
+            ConsoleError: It is not.
+        """
         if "ggp-play" not in self.commands():
-            raise OwnFailed("the peer lists no ggp-play: this command needs an engine", code="no-engine")
+            raise ConsoleError("this command needs an engine, but the peer lists no ggp-play", code="no-engine")
 
     def look(self) -> None:
-        """Show the position in text; of a match on a terminal, its caption, too."""
+        """Print the position as text; for a match on a terminal also its caption."""
         reply = self.ask(SCENE)
         try:
             lines = [text.draw(read_scene(reply.text), _WIDTH) if reply.ok else ""]
@@ -179,35 +201,36 @@ class Console:
         try:
             name, *arguments = shlex.split(line.strip()[1:]) or [""]
         except ValueError as error:
-            raise OwnFailed(f"this cannot be read: {str(error).lower()}") from None
+            raise ConsoleError(f"invalid command: {str(error).lower()}") from None
         row = COMMANDS.get(name)
         if row is None and self._is_move(name):
             return COMMANDS["move"], [name, *arguments]
         if row is None:
             close = nearest(name, COMMANDS)
-            raise OwnFailed(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
+            raise ConsoleError(f"there is no :{name}; " + (f"did you mean :{close}?" if close else ":help lists them"))
         return row, arguments
 
     def _is_move(self, word: str) -> bool:
-        """Return True if an unknown command is a move, as `:D4`, or would be one elsewhere on the board."""
+        """Return True if an unknown command is a move such as `:D4`, or would be one elsewhere on the board."""
         if not (word and self._can_ask_moves() and "ggp-play" in self.commands()):
             return False
         if re.search(r"\d", word) or is_move_word(word):
             return True
         try:
             return not self.cursor.why(word)
-        except OwnFailed:
+        except ConsoleError:
             return False
 
     def _can_ask_moves(self) -> bool:
-        """Return True if the peer may be an engine that can be asked for moves now."""
+        """Return True if the peer may be an engine, and can be asked for moves now."""
         known = self.info.kind in (PeerKind.ENGINE, PeerKind.UNKNOWN)
         return known and not (self.dialogue.lost or self.dialogue.pending)
 
     def how_to_play(self, sent: str) -> str:
-        """Return what to type to play a move that was sent as if it were a command; "" if it does not look like one.
+        """Return how to play a move that was sent like a command; "" if it does not look like a move.
 
-        Raises PeerLost.
+        Raises:
+            PeerLost: The peer crashed when asked for its commands.
         """
         word, *more = [word for number, word in enumerate(sent.split()) if number or not word.isdecimal()] or [""]
         if more or self.dialogue.lost or not (is_move_word(word) or re.search(r"\d", word)):
@@ -222,7 +245,11 @@ class Console:
     # -- what is known of the peer -------------------------------------------------------------------------------
 
     def commands(self) -> tuple[str, ...]:
-        """Return the commands that the peer lists, () without an answer. Raises PeerLost."""
+        """Return the commands that the peer lists; () if it does not answer.
+
+        Raises:
+            PeerLost: The peer crashed.
+        """
         if not self.info.commands and not self.dialogue.lost:
             reply = self.dialogue.ask(LIST, MOMENT)
             if reply.ok:
@@ -230,7 +257,7 @@ class Console:
         return self.info.commands
 
     def defaults(self, game: str) -> dict[str, str]:
-        """Return the default of each option of a game, which plain GTP bots have to be told."""
+        """Return the default of each option of a game, which plain GTP bots need."""
         if game not in self._defaults:
             listed = self.ask(f"ggp-options {game}")
             rows = [line.split() for line in listed.text.splitlines()] if listed.ok else []
@@ -238,7 +265,7 @@ class Console:
         return self._defaults[game]
 
     def known(self) -> PeerInfo:
-        """Return what completion uses, with the bots and plies of this moment."""
+        """Return what completion uses, with the current bots and plies."""
         built_in = {name: BotWord(name, "built in") for name in BUILT_IN}
         ours = {bot.name: BotWord(bot.name, visible(bot.command)) for bot in self.bots}
         record = self.cursor.record
@@ -247,16 +274,16 @@ class Console:
         self.info.bots = tuple((built_in | of_match | ours | human).values())
         try:
             plies = record.plies if record else self.cursor.tree.main_line
-        except OwnFailed:
+        except ConsoleError:
             self.info.plies = ()
         else:
             self.info.plies = ("the start", *(escape_unprintable(f"{ply.colour} {ply.move}") for ply in plies))
         return self.info
 
     def learn(self, questions: Iterable[str]) -> bool:
-        """Ask the peer what is unknown; return True while a useful answer is due.
+        """Ask the peer what is unknown. Return True while a useful answer is due.
 
-        Asks nothing while an answer to a typed command is due: the new answer would come after it.
+        Nothing is asked while an answer to a typed command is due, because the new answer would come after it.
         """
         for question in questions:
             if question in self._asked or (question != LIST and name_of(question) not in self.info.commands):
@@ -300,7 +327,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class EndedBySignal(BaseException):
-    """Raised by the first signal to end."""
+    """An exception raised by the first signal that ends the console."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -309,7 +336,7 @@ class EndedBySignal(BaseException):
 
 @contextmanager
 def ends_in_order() -> Iterator[None]:
-    """Raise EndedBySignal at the first of SIGNALS; later ones do not disturb the ending."""
+    """Raise EndedBySignal at the first of SIGNALS. Later signals do not disturb the cleanup."""
     ended = False
 
     def end(number: int, frame: FrameType | None) -> None:

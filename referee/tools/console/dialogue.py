@@ -1,6 +1,6 @@
-"""The dialogue with one peer: lines as typed, answers in order, faults.
+"""The dialogue with one peer: typed lines, answers in order, faults.
 
-Lines carry only the ids that were typed, so that the peer receives exactly what the user enters.
+Lines carry only ids that were typed, so the peer receives exactly what the user enters.
 """
 
 import re
@@ -49,10 +49,16 @@ class Target(NamedTuple):
 
 
 def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str) -> Target:
-    """Read `GAME name=value … BOT …` for our engine, the engine of a command line, or one at a URL.
+    """Parse `GAME name=value … BOT …` for the built-in engine, the engine of a command line, or one at a URL.
+
+    Args:
+        words: The words; may be empty.
+        command: The command line of the peer; () for none.
+        url: The URL of the peer; "" for none.
 
     Raises:
-        WordError, LaunchError: A mistake that shows before the start.
+        WordError: A word is invalid.
+        LaunchError: A program does not exist.
     """
     target = read_peer(command, url)
     if not words:
@@ -63,9 +69,19 @@ def read_target(words: tuple[str, ...], command: tuple[str, ...], url: str) -> T
 
 
 def read_peer(command: tuple[str, ...], url: str, role: PeerRole = PeerRole.BOT) -> Target:
-    """Read the program of a command line, or a URL; without either the peer is our engine. Raises as read_target."""
+    """Return the program of a command line, or a URL; without either the built-in engine.
+
+    Args:
+        command: The command line of the peer; () for none.
+        url: The URL of the peer; "" for none.
+        role: The role of a peer that is not the built-in engine.
+
+    Raises:
+        WordError: The URL is invalid, or both are given.
+        LaunchError: The program does not exist.
+    """
     if command and url:
-        raise WordError("give -- COMMAND or --connect URL, and not both")
+        raise WordError("give either -- COMMAND or --connect URL, not both")
     if url:
         read_url(url)
         return Target(url, lambda sink: Remote(url, role, TIMEOUTS, sink=sink), BotSpec("engine", url, url=url))
@@ -77,19 +93,26 @@ def read_peer(command: tuple[str, ...], url: str, role: PeerRole = PeerRole.BOT)
 
 
 def read_bots(words: Iterable[str]) -> tuple[BotSpec, ...]:
-    """Read the bots of a console, each under a name of its own. Raises WordError, LaunchError."""
+    """Parse the bots of a console, and make their names distinct.
+
+    Raises:
+        WordError: A word is not a bot.
+        LaunchError: A program does not exist.
+    """
     bots = [read_bot(word) for word in words]
     for bot in bots:
         name = bot.argv[len(BOTS)] if is_built_in(bot) else ""
         if name and name not in BUILT_IN:
-            raise WordError(f"{name!r} is no program, and no built-in bot: these are {', '.join(BUILT_IN)}")
+            raise WordError(
+                f"{name!r} is neither a program nor a built-in bot; the built-in bots are {', '.join(BUILT_IN)}"
+            )
     return distinct(*bots)
 
 
 def _is_option(word: str) -> bool:
-    """Return True if a word after GAME is `name=value` of the game rather than `NAME=BOT`.
+    """Return True if a word after GAME is `name=value` for the game rather than `NAME=BOT`.
 
-    It is a bot if the value is a built-in one, a path, or several words.
+    It is a bot if the value is a built-in bot, a path, or several words.
     """
     name, equals, value = word.partition("=")
     a_bot = re.search(r"[\s/]", value) or value.partition(":")[0] in BUILT_IN
@@ -111,13 +134,13 @@ _SETTINGS = _CLOCKS | {"set_random_seed", "kgs-rules", "kata-set-rules", "kata-s
 
 
 def name_of(line: str) -> str:
-    """Return the name of the command in a line, without an id; "" for a blank line."""
+    """Return the name of the command in a line, without its id; "" for a blank line."""
     words = line.split(maxsplit=2)[:2]
     return words[-1] if words and words[0].isdecimal() else words[0] if words else ""
 
 
 def streams(line: str) -> bool:
-    """Return True if the answer goes on until the next line is sent, as for lz-analyze and kata-analyze."""
+    """Return True if the answer continues until the next line is sent, as with lz-analyze and kata-analyze."""
     name = name_of(line)
     return name == "analyze" or name.endswith("-analyze")
 
@@ -133,19 +156,19 @@ def move_of(answer: str) -> str:
 # -- the dialogue -----------------------------------------------------------------------------------------------------
 
 
-MOMENT = 10.0  # seconds to wait for the answer to a question of the console's own
+MOMENT = 10.0  # seconds to wait for the answer to a question of the console
 KEPT = 100_000  # exchanges that :save can write
-_ENDED, _LOST = "the peer has ended after quit", "nothing is sent to a lost peer"
-_SAID = 4096  # bytes kept since the last whole answer
-_SLICE = 1.0  # seconds between looks at whether a silent peer is still there
+_ENDED, _LOST = "the peer exited after quit", "the peer is lost, so nothing was sent"
+_SAID = 4096  # bytes kept since the last complete answer
+_SLICE = 1.0  # seconds between checks whether a silent peer has exited
 
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One command and, once it came, its answer."""
+    """A command and, once it arrives, its answer."""
 
     sent: str
-    own: bool = False  # the console asked it, the user did not type it
+    own: bool = False  # asked by the console, not typed by the user
     began: float = 0.0
     seconds: float = 0.0  # from the complete write to the complete read
     reply: Reply | None = None
@@ -154,7 +177,7 @@ class Exchange:
 
 
 class PeerLost(CodedError):
-    """The conversation is over until a restart; str() explains why, and whose fault it was."""
+    """The end of the conversation until a restart; str() explains why, and whose fault it was."""
 
     code = "peer-lost"
 
@@ -162,40 +185,50 @@ class PeerLost(CodedError):
 class Dialogue:
     """A conversation with a peer.
 
-    `passed` is called with all bytes: a mark (`>` sent, `<` received), the bytes, and True if the console asked;
-    `changed` with each typed command that changed the position, and the text of its answer.
+    `passed` is called with all bytes: a mark (`>` sent, `<` received), the bytes, and True if the console asked.
+    `changed` is called with each typed command that changed the position, and the text of its answer.
     """
 
     def __init__(self, target: Target) -> None:
-        """Start the peer. Raises LaunchError."""
+        """Start the peer.
+
+        Raises:
+            LaunchError: It does not start.
+        """
         self.target = target
         self.passed: Callable[[str, bytes, bool], None] = lambda mark, data, own: None
         self.changed: Callable[[str, str], None] = lambda sent, answer: None
         self.kept: deque[tuple[str, Reply]] = deque(maxlen=KEPT)
         self.pending: deque[Exchange] = deque()
-        self.lost = ""  # why nothing can be sent any more
+        self.lost = ""  # why the peer is lost
         self._said = bytearray()
-        self._half = b""  # what was sent after the last LF
-        self._asks = False  # the bytes that pass are of the console's own questions
+        self._half = b""  # bytes sent after the last LF
+        self._asks = False  # the bytes being sent are a question of the console
         self._quit = False  # quit was sent
         self._open()
 
     @property
     def channel(self) -> Channel:
+        """Return the channel to the peer."""
         return self.peer.channel
 
     @property
     def awaited(self) -> Exchange | None:
-        """The oldest typed command without an answer."""
+        """Return the oldest typed command without an answer."""
         return next((exchange for exchange in self.pending if not exchange.own), None)
 
     def now(self) -> float:
+        """Return the time of the channel's clock in seconds."""
         return self.channel.now()
 
     # -- sending -------------------------------------------------------------------------------------------------
 
     def send_line(self, line: str) -> Exchange | None:
-        """Send a typed line. Return None for a comment or a blank line, which gets no answer. Raises PeerLost."""
+        """Send a typed line. Return None for a comment or a blank line, which gets no answer.
+
+        Raises:
+            PeerLost: The peer is lost.
+        """
         text = clean_line(line.encode("utf-8", "surrogateescape"))
         return self.send(f"{text}\n".encode("utf-8", "surrogateescape"))[0] if text else None
 
@@ -211,19 +244,28 @@ class Dialogue:
         return True
 
     def ask(self, line: str, seconds: float) -> Reply:
-        """Ask a question of the console and wait for all open answers. Raises PeerLost, PeerTimeout."""
+        """Ask a question of the console, and wait for all open answers.
+
+        Raises:
+            PeerLost: The peer is lost.
+            PeerTimeout: No answer arrives in time.
+        """
         if self._half:
-            raise LocalProtocolError("half a line has been sent: end it first, with :send '\\n'")
+            raise LocalProtocolError("part of a line was sent: complete it first, with :send '\\n'")
         (asked,) = self.send(f"{line}\n".encode(), own=True)
         return self.wait(asked, self.now() + seconds)
 
     def send(self, data: bytes, own: bool = False) -> list[Exchange]:
-        """Send bytes as they are and return the exchanges that they begin. Raises PeerLost."""
+        """Send bytes unchanged, and return the exchanges that they begin.
+
+        Raises:
+            PeerLost: The peer is lost.
+        """
         if self.lost:  # the reason was reported when it happened
             raise PeerLost(f"{_ENDED if self.lost == _ENDED else _LOST}; type :restart")
         *whole, self._half = (self._half + data).split(b"\n")
         texts = [(clean_line(line), len(line)) for line in whole]
-        names = [text[:MAX_LINE] or "(a line too long)" for text, size in texts if text or size > MAX_LINE]
+        names = [text[:MAX_LINE] or "(line too long)" for text, size in texts if text or size > MAX_LINE]
         self._quit = self._quit or any("quit" in name.split()[:2] for name in names)
         self._asks = own
         try:
@@ -239,7 +281,11 @@ class Dialogue:
     # -- receiving -----------------------------------------------------------------------------------------------
 
     def pump(self, deadline: float) -> Exchange | None:
-        """Read until the deadline; return the next exchange that is answered, or None. Raises PeerLost once."""
+        """Read until the deadline. Return the next answered exchange, or None.
+
+        Raises:
+            PeerLost: The peer is lost. Raised once.
+        """
         while not self.lost:
             ended = self.peer.exited() if self.pending else ""
             try:
@@ -257,7 +303,12 @@ class Dialogue:
         return None
 
     def wait(self, exchange: Exchange, deadline: float) -> Reply:
-        """Wait for an answer. Raises PeerLost; PeerTimeout at the deadline, after which the answer may still come."""
+        """Wait for an answer.
+
+        Raises:
+            PeerLost: The peer is lost.
+            PeerTimeout: The deadline passed; the answer may still arrive.
+        """
         while exchange.reply is None:
             if self.lost:
                 raise PeerLost(self.lost)
@@ -271,7 +322,7 @@ class Dialogue:
         return connection.take_lines() if not connection.ready and pending and streams(pending[0].sent) else []
 
     def stderr_news(self) -> str:
-        """Return the new text of the peer's stderr, without a last line that `lost` quotes already."""
+        """Return the new text of the peer's stderr, without a last line that `lost` already quotes."""
         news = self.peer.stderr_news()
         last = news.strip().rpartition("\n")[2]
         return news.rstrip().removesuffix(last) if last and self.lost.endswith(f": {last}") else news
@@ -283,7 +334,7 @@ class Dialogue:
         return [f"{warning}; PROTOCOL §2.10: tolerated from a bot" for warning in warnings]
 
     def note(self, sent: str, reply: Reply) -> None:
-        """Keep a command as one that was typed."""
+        """Keep a command as if it had been typed."""
         self.kept.append((sent, reply))
         if reply.ok and name_of(sent) in CHANGING:
             self.changed(sent, reply.text)
@@ -291,7 +342,7 @@ class Dialogue:
     def _answered(self, reply: Reply) -> Exchange:
         done = self.pending.popleft()
         done.reply, done.seconds = reply, self.now() - done.began
-        if not self.channel.connection.ready:  # else more bytes follow, which a diagnosis must show
+        if not self.channel.connection.ready:  # otherwise more bytes follow, which a diagnosis must show
             self._said.clear()
         self.trail.note(done.sent, reply)
         if not done.own:
@@ -301,7 +352,7 @@ class Dialogue:
         return done
 
     def _lose(self, error: Exception) -> PeerLost:
-        """Keep the reason; nothing is sent to this peer any more."""
+        """Keep the reason why the peer is lost. Nothing more is sent to it."""
         assert isinstance(error, ProtocolError)
         exited = self.peer.exited(LAST_WORDS) if isinstance(error, PeerGone) else ""
         if self._quit and isinstance(error, PeerGone) and not self.pending:
@@ -314,16 +365,20 @@ class Dialogue:
     # -- starting and ending -------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """End the peer, without quit if it is lost or late, and start it again. Raises LaunchError."""
+        """End the peer, without quit if it is lost or late, and start it again.
+
+        Raises:
+            LaunchError: It does not start.
+        """
         self.close()
         self._open()
 
     def close(self) -> None:
-        """End the peer and its processes; its last output is ignored."""
+        """End the peer and its processes. Its last output is ignored."""
         self._asks = True
         run_blocking(self.peer.stop(kill=bool(self.pending or self.lost)))
         self.pending.clear()
-        self.lost = self.lost or "the peer has been ended"
+        self.lost = self.lost or "the peer was stopped"
 
     def _open(self) -> None:
         self._asks = self._quit = False
@@ -345,33 +400,40 @@ class Dialogue:
 # A phrase of the error, and the rule of PROTOCOL §2 that the peer breaks.
 _RULES = (
     ("an answer is at most", "2.8: an answer is at most 1 MiB and 10,000 lines"),
-    ("blank lines before", "2.8: everything that is read is bounded"),
-    ("lines before an answer", "2.10: at most 200 lines that are no answer are tolerated"),
-    ("begins with = or ?", "2.3: nothing but answers is written to stdout"),
-    ("without a question", "2.3: one answer a command, and nothing else is written to stdout"),
-    ("expected", "2.2: an id is echoed, and only if one was given"),
+    ("blank lines before", "2.8: input is bounded"),
+    ("lines before an answer", "2.10: at most 200 lines that are not answers are tolerated"),
+    ("begins with = or ?", "2.3: only answers may be written to stdout"),
+    ("without a question", "2.3: each command gets one answer, and nothing else may be written to stdout"),
+    ("expected", "2.2: an id is echoed if one was sent, and only then"),
     ("echoes no ids", "2.11: a peer that echoes no ids must answer in time"),
     ("does not read", "2.8: never a hang"),
 )
-_SHOWN = 300  # of the last bytes
+_SHOWN = 300  # bytes of the last output
 
 
 def _explain(error: ProtocolError, said: bytes, exited: str, stderr: str) -> list[str]:
-    """Return the lines of a PeerLost. `said`: bytes since the last whole answer; `exited`: how it ended."""
+    """Return the lines of a PeerLost.
+
+    Args:
+        error: The fault.
+        said: The bytes since the last complete answer.
+        exited: How the process exited, or "".
+        stderr: The end of its stderr.
+    """
     if isinstance(error, LocalProtocolError):
-        lines = [f"this was not sent: {error}"]
+        lines = [f"not sent: {error}"]
     else:
         rule = next((rule for phrase, rule in _RULES if phrase in str(error)), "")
         if isinstance(error, PeerGone):
-            rule = "2.5: it ends after `quit` or when its input ends"
+            rule = "2.5: a program exits after `quit` or when its input ends, and only then"
         elif isinstance(error, PeerTimeout):
             rule = "2.8: never a hang"
         how = f" ({exited})" if exited else ""
         lines = [f"the peer's fault: {error}{how}" + (f"; PROTOCOL §{rule}" if rule else "")]
     if said:
-        lines.append(f"since the last whole answer it said: {quote(said[-_SHOWN:])}")
+        lines.append(f"output since the last complete answer: {quote(said[-_SHOWN:])}")
     if isinstance(error, PeerGone) and (last := stderr.strip().splitlines()[-1:]):
-        lines.append(f"the last line of its stderr: {last[0]}")
+        lines.append(f"last line of its stderr: {last[0]}")
     return lines
 
 
@@ -381,12 +443,12 @@ _MOST = 20_000  # commands
 class ReplayTrail:
     """The commands that led to the position, which a restart sends again.
 
-    Commands of an earlier game and plies that were undone are dropped.
+    Commands of an earlier game and undone plies are dropped.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.whole = True  # False: there were too many to keep
+        self.whole = True  # False if there were too many to keep
 
     def note(self, sent: str, reply: Reply) -> None:
         """Follow a command that was answered."""

@@ -1,4 +1,4 @@
-"""The console a line at a time: as a filter, where answers come out unchanged, and on a terminal that is dumb."""
+"""The console one line at a time: as a filter with unchanged answers, and on a dumb terminal."""
 
 import contextlib
 import json
@@ -15,25 +15,25 @@ from ggp.protocol.standard_streams import OutputError
 from ggp.referee.terminal import quote, visible
 from ggp.referee.tools.console.console import Console
 from ggp.referee.tools.console.dialogue import MOMENT, Exchange, PeerLost, streams
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 from ggp.referee.tools.console.view import PROMPT, ConsoleView
 
 REFUSED, BROKEN = 1, 3
 _CHUNK = 64 * 1024
-_LOOK = 0.05  # seconds between looks at stdin and at the peer
+_LOOK = 0.05  # seconds between checks of stdin and of the peer
 _FIRST = 2  # lines of a stream: the mark, and the first of its text
 _LONGEST_LINE = 1024 * 1024  # bytes of a line of stdin; the rest is cut off
 
 
 class _Lines:
-    """The lines of stdin as they come, the last even without LF."""
+    """The lines of stdin as they arrive, the last one even without LF."""
 
     def __init__(self) -> None:
         self.partial = b""
         self._ended = self._begun = False
 
     def next(self, meanwhile: Callable[[], None]) -> str | None:
-        """Return the next line, None at the end; call `meanwhile` while none comes."""
+        """Return the next line, None at the end. Call `meanwhile` while waiting."""
         while b"\n" not in self.partial and not self._ended:
             if not select.select([0], [], [], _LOOK)[0]:
                 meanwhile()
@@ -50,7 +50,7 @@ class _Lines:
 
 
 class PipeConsole:
-    """The filter: `run` sends every line of stdin."""
+    """The console as a filter; `run` sends every line of stdin."""
 
     def __init__(self, console: Console, *, as_json: bool, quiet: bool) -> None:
         self.console, self.dialogue = console, console.dialogue
@@ -58,10 +58,10 @@ class PipeConsole:
         self._as_json, self._quiet = as_json, quiet
         self._status = 0
         self._stream: Exchange | None = None  # an answer that streams until the next line
-        self._came = b""  # the beginning of the stream
+        self._came = b""  # the latest bytes of the stream
 
     def run(self) -> int:
-        """Return the exit status."""
+        """Run the filter, and return the exit status."""
         self.console.begin()
         lines = _Lines()
         while not self.console.ended and (line := lines.next(self._pass_on)) is not None:
@@ -100,7 +100,7 @@ class PipeConsole:
     def _run_own(self, line: str) -> None:
         try:
             ok, text = True, self.console.run_own(line)
-        except OwnFailed as failed:
+        except ConsoleError as failed:
             ok, text = False, str(failed)
             self._status = max(self._status, REFUSED)
         if self._as_json:
@@ -110,7 +110,7 @@ class PipeConsole:
         elif text:
             _write(f"{visible(text)}\n".encode())
         try:
-            for exchange in list(self.dialogue.pending) if ok else ():  # what :send sent
+            for exchange in list(self.dialogue.pending) if ok else ():  # the commands of :send
                 self._await(exchange)
         except PeerLost as lost:
             self._break(":send", str(lost))
@@ -118,7 +118,11 @@ class PipeConsole:
     # -- an answer that streams until the next line ------------------------------------------------------------------
 
     def _begin_stream(self, exchange: Exchange) -> None:
-        """Wait for its first line, so that a script without pauses sees a part of it. Raises PeerLost."""
+        """Wait for the first line of a stream, so that a script without pauses sees a part of it.
+
+        Raises:
+            PeerLost: The peer is lost.
+        """
         self._stream, self._came = exchange, b""
         deadline = self.dialogue.now() + MOMENT
         while exchange.reply is None and self._came.count(b"\n") < _FIRST and self.dialogue.now() < deadline:
@@ -138,13 +142,13 @@ class PipeConsole:
     def _see_stream(self, exchange: Exchange) -> None:
         """Finish a stream that the peer ended, as after an unknown command."""
         if not self._as_json:
-            self.dialogue.take_stream()  # it is on stdout: see _passed
+            self.dialogue.take_stream()  # already written to stdout: see _passed
         if exchange.reply is not None:
             self._stream = None
             self._finish(exchange)
 
     def _end_stream(self, line: bytes) -> None:
-        """End the stream by a line, which may be empty, and wait for the end of the answer."""
+        """End the stream with a line, which may be empty, and wait for the end of the answer."""
         exchange, self._stream = self._stream, None
         if exchange is None:
             return
@@ -153,7 +157,7 @@ class PipeConsole:
                 self._await(exchange)
                 return
             self.dialogue.send(line)
-            with contextlib.suppress(PeerTimeout):  # then the next command ends it, or the end of the console
+            with contextlib.suppress(PeerTimeout):  # the next command, or the end of the console, will end it
                 self.dialogue.wait(exchange, self.dialogue.now() + MOMENT)
                 self._finish(exchange)
         except PeerLost as lost:
@@ -162,7 +166,11 @@ class PipeConsole:
     # -- answers and faults ------------------------------------------------------------------------------------------
 
     def _await(self, exchange: Exchange) -> None:
-        """Wait for an answer and finish it. Raises PeerLost, also for a peer that is late."""
+        """Wait for an answer, and finish it.
+
+        Raises:
+            PeerLost: The peer is lost or late.
+        """
         try:
             self.dialogue.wait(exchange, self.dialogue.now() + self.console.timeout)
         except PeerTimeout as error:
@@ -184,7 +192,7 @@ class PipeConsole:
             self._object(exchange.sent, reply.ok, reply.text, reply.id, exchange.seconds)
 
     def _break(self, line: str, why: str) -> None:
-        """Report once that the peer is lost; the next lines are not sent."""
+        """Report once that the peer is lost. No more lines are sent."""
         if self._as_json:
             self._object(line, None, why)
         if self._status != BROKEN or self._as_json:
@@ -225,12 +233,12 @@ def _note(text: str, who: str = "ggp console: ") -> None:
 # -- a dumb terminal: no escapes ---------------------------------------------------------------------------------------
 
 
-_SLICE = 0.1  # seconds between looks at the keyboard's Ctrl-C
-_BOARD = 1.0  # seconds that the board may take after the answer, before the next prompt
+_SLICE = 0.1  # seconds between checks for Ctrl-C
+_BOARD = 1.0  # seconds to wait for the board after an answer, before the next prompt
 
 
 class PlainConsole:
-    """The console on a terminal without a cursor: `run` is the session."""
+    """The console on a terminal without a movable cursor; `run` is the session."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -240,7 +248,7 @@ class PlainConsole:
         self._drawn: object = None
 
     def run(self) -> int:
-        """Return the exit status."""
+        """Run the session, and return the exit status."""
         self._view.begin()
         self._view.echo = False  # the terminal shows what is typed
         before = signal.signal(signal.SIGINT, self._interrupt)
@@ -257,7 +265,7 @@ class PlainConsole:
         return 0
 
     def _read(self) -> str | None:
-        """Return the next line that is typed, None at the end."""
+        """Return the next typed line, None at the end."""
         self._view.refresh(0.0)
         self._show(PROMPT)
         line = self._lines.next(self._while_typing)
@@ -265,7 +273,7 @@ class PlainConsole:
         return line
 
     def _while_typing(self) -> None:
-        """Show what comes on lines of its own; Ctrl-C drops what was typed."""
+        """Show new output on separate lines. Ctrl-C discards what was typed."""
         if self._interrupted:
             self._interrupted, self._lines.partial = False, b""
             self._show(f"\n{PROMPT}")
@@ -283,11 +291,11 @@ class PlainConsole:
         finally:
             signal.signal(signal.SIGINT, self._interrupt)
         self._show()
-        if self.console.stale:  # the board comes before the next prompt, not after the next line
+        if self.console.stale:  # show the board before the next prompt, not after the next line
             self._wait()
 
     def _wait(self) -> None:
-        """Wait for all answers and the board; Ctrl-C ends the wait, and they come later."""
+        """Wait for all answers and the board. Ctrl-C ends the wait; the answers are shown later."""
         self._interrupted = False
         dialogue = self.console.dialogue
         answered = dialogue.now()
@@ -302,7 +310,7 @@ class PlainConsole:
         self._show()
 
     def _show(self, then: str = "") -> None:
-        """Show the output and the board if it has changed, then a text."""
+        """Show the output, the board if it has changed, and a text."""
         out, self._view.out[:] = "".join(text for _, text in self._view.out), []
         lines = []
         if self._view.board is not self._drawn:

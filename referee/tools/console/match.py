@@ -1,4 +1,4 @@
-"""A recorded match in the console: its facts as lines, its caption beside the board, and how it is followed live."""
+"""A recorded match in the console: its facts as lines, its caption beside the board, and live following."""
 
 import shlex
 import time
@@ -19,12 +19,12 @@ from ggp.referee.tools.console.tree import TreeNode
 if TYPE_CHECKING:
     from ggp.referee.tools.archive.places import RecordSource  # which loads the stores of ladders
 
-_OFTEN = 0.2  # seconds between looks at a match that is being played
+_OFTEN = 0.2  # seconds between checks of a running match
 _NAME = 16  # characters of a bot's name
 
 
 def facts_of(record: Record) -> list[str]:
-    """Return all of the record but the plies, a line for each fact, then what a fault left behind."""
+    """Return the facts of a record except its plies, one per line, and the diagnostics of a fault."""
     from ggp.referee.ladder.queries import diagnostics, used
 
     start, end, names = record.start, record.end, [bot.name for bot in record.start.bots]
@@ -44,7 +44,7 @@ def facts_of(record: Record) -> list[str]:
             "fault of": names[int(fault) - 1] if fault.isdigit() else end.culprit,
             "detail": end.detail,
             "score": _totals(end.score),
-            "suspect": "this machine was slow to answer: a loss on time may be no fault of the bot" * end.suspect,
+            "suspect": "this machine was slow: a loss on time may not be the bot's fault" * end.suspect,
         }
     lines += [f"{name}: {fact}" for name, fact in facts.items() if fact]
     lines += [f"warning: {warning}" for warning in end.warnings] if end else ["not finished"]
@@ -71,7 +71,7 @@ def bots_of(record: Record) -> Iterator[BotWord]:
 
 
 def title_of(record: Record) -> str:
-    """Return the game and the bots."""
+    """Return the game and the names of the bots."""
     start = record.start
     return escape_unprintable(f"{start.game}, {' against '.join(party.name[:_NAME] for party in start.bots)}")
 
@@ -81,12 +81,12 @@ def caption(record: Record, at: TreeNode | None) -> tuple[str, ...]:
 
     Args:
         record: The match.
-        at: Where the engine stands; None if it plays another game.
+        at: The node of the engine's position; None if it plays another game.
     """
     if at is None:
-        return ("another game than the match",)
+        return ("not the game of the match",)
     start, plies = record.start, record.plies[: at.match_ply]
-    near = record.plies[at.match_ply : at.match_ply + 1] or plies[-1:]  # whose turn it is, or was at last
+    near = record.plies[at.match_ply : at.match_ply + 1] or plies[-1:]  # for the colours of the seats
     colours = {seat: f"seat {seat}" for seat in (1, 2)}
     for ply in near:
         other = {"black": "white", "white": "black"}.get(ply.colour)
@@ -103,16 +103,26 @@ def caption(record: Record, at: TreeNode | None) -> tuple[str, ...]:
 
 
 def full_times(controls: tuple[str, str]) -> dict[int, int]:
-    """Return the ms that each seat begins with; a seat without a limit is left out."""
+    """Return the initial ms of each seat; a seat without a limit is left out."""
     try:
         read = {seat: TimeControl.parse(control) for seat, control in enumerate(controls, 1)}
-    except ValueError:  # of another referee
+    except ValueError:  # a control of another referee
         return {}
     return {seat: one.main or one.period for seat, one in read.items() if one.kind is not ControlKind.NONE}
 
 
 def follow(cursor: Cursor, source: "RecordSource", look: Callable[[], None], show: Callable[[str], None]) -> str:
-    """Show each new ply and the position until the match ends or is dropped, or Ctrl-C; return what to say then."""
+    """Show each new ply and the position until the match ends or is dropped, or Ctrl-C.
+
+    Args:
+        cursor: The cursor, which follows the match.
+        source: The match.
+        look: Shows the position.
+        show: Prints a line.
+
+    Returns:
+        The final message.
+    """
     seen = cursor.last()
     playing = source.playing()
     cursor.goto(seen if playing else -1)
@@ -122,7 +132,7 @@ def follow(cursor: Cursor, source: "RecordSource", look: Callable[[], None], sho
             last = seen
             while playing and last == seen:
                 time.sleep(_OFTEN)
-                playing = source.playing()  # asked first, so that the read after the end is complete
+                playing = source.playing()  # before the read, so that the last read is complete
                 last = cursor.last()
             for ply in cursor.record.plies[seen:last] if cursor.record else ():
                 show(line_of(ply))

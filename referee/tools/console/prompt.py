@@ -1,7 +1,7 @@
 """The console on a terminal: a permanent input line, the dialogue above it, the board beside it.
 
 The dialogue is plain text that scrolls; only the lines of the prompt and the board are redrawn. Answers appear when
-they arrive, also while a line is being typed.
+they arrive, even while a line is being typed.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ from ggp.referee.tools.console.completion import agreed, complete, ends_a_word, 
 from ggp.referee.tools.console.console import SIGNALS, Console, ends_in_order
 from ggp.referee.tools.console.view import PROMPT, ConsoleView
 
-_QUICK = 0.005  # seconds to wait for the answer to a new line before the next redraw: most come in time
-_WAITING, _IDLE = 0.01, 0.05  # seconds between looks at the peer
-_LEARN = 1.0  # seconds that a completion waits for what the peer knows
-_LONG = 0.3  # seconds after which the wait for an answer is shown
+_QUICK = 0.005  # seconds to wait for an answer before the next redraw; most answers arrive in this time
+_WAITING, _IDLE = 0.01, 0.05  # seconds between checks of the peer
+_LEARN = 1.0  # seconds that a completion waits for answers of the peer
+_LONG = 0.3  # seconds after which waiting for an answer is shown
 _STYLE = {
     "prompt": "bold",
     "dim": "ansibrightblack",
@@ -73,19 +73,19 @@ _STYLE = {
 
 
 class PromptConsole:
-    """The console on a terminal: `run` is the session."""
+    """The console on a terminal; `run` is the session."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._view = ConsoleView(console)
         self._wake = asyncio.Event()
         self._sent = False  # a line was sent since the last look
-        self._asked_at = ""  # the line on which Tab was pressed when no continuation was known
+        self._asked_at = ""  # the line in which Tab was pressed before any continuation was known
         self._blank = ""  # the text before the cursor, as Tab left it with a blank at its end
         self._failed: LaunchError | None = None
         self._status = 0
         self._output = Vt100_Output.from_pty(sys.stdout, term=os.environ.get("TERM"))
-        self._output.enable_cpr = False  # where the cursor is need not be known, and some terminals do not say
+        self._output.enable_cpr = False  # not needed, and some terminals do not answer the query
         self._depth = None if shows_colour() else ColorDepth.DEPTH_1_BIT
         self._style = Style.from_dict(_STYLE)
         self._buffer = Buffer(
@@ -97,7 +97,7 @@ class PromptConsole:
         )
 
     def run(self) -> int:
-        """Return the exit status."""
+        """Run the session, and return the exit status."""
         self._view.begin()
         app: Application[str | None] = Application(
             _layout(self._buffer, self._view, self._hint),
@@ -106,7 +106,7 @@ class PromptConsole:
             color_depth=self._depth,
             output=self._output,
             erase_when_done=True,
-            max_render_postpone_time=None,  # drawn again at once: nothing flickers
+            max_render_postpone_time=None,  # redraw at once, without flicker
             include_default_pygments_style=False,
         )
         while not self._console.ended:
@@ -114,7 +114,7 @@ class PromptConsole:
             if line is None:
                 break
             try:
-                with ends_in_order():  # the prompt has left the signals as it likes them
+                with ends_in_order():  # prompt_toolkit has changed the signal handlers
                     self._view.own(line, self._print)
             except KeyboardInterrupt:
                 self._view.out.append(("class:warning", "\ninterrupted\n"))
@@ -140,7 +140,7 @@ class PromptConsole:
     def _accept(self, buffer: Buffer) -> bool:
         line = buffer.text.rstrip()
         if self._console.is_own(line) and not self._console.is_quick(line):
-            get_app().exit(result=line)  # it may take long, and Ctrl-C is to reach it: the prompt gives way
+            get_app().exit(result=line)  # it may take long and must be interruptible, so leave the prompt
         elif line.strip():
             (self._view.own if self._console.is_own(line) else self._view.typed)(line)
             if self._console.ended:
@@ -178,14 +178,14 @@ class PromptConsole:
         return keys
 
     def _has_blank(self) -> bool:
-        """Return True if a completion has just put a blank where the next key would put one."""
+        """Return True if a completion has just inserted a blank, so that a typed blank would be a second one."""
         text, state = self._buffer.document.text_before_cursor, self._buffer.complete_state
         return text.endswith(" ") and (text == self._blank or (state is not None and state.complete_index is not None))
 
     def _complete(self) -> None:
-        """Tab: insert the only continuation and a blank, or the common beginning; then cycle through the choices.
+        """Handle Tab: insert the only continuation and a blank, or the common beginning; then cycle through all.
 
-        Known text is inserted at once, so that the next key comes after it.
+        Known text is inserted at once, so that the next key follows it.
         """
         buffer = self._buffer
         state = buffer.complete_state
@@ -207,7 +207,7 @@ class PromptConsole:
             buffer.start_completion(select_first=bool(choices))
 
     def _complete_late(self) -> None:
-        """Complete what Tab asked for before the peer answered, if nothing was typed since."""
+        """Complete after the peer has answered, if nothing was typed since Tab."""
         before = self._buffer.document.text_before_cursor
         if self._asked_at and self._asked_at == self._buffer.text and complete(before, self._console.known()):
             self._asked_at, self._buffer.complete_state = "", None
@@ -236,7 +236,7 @@ class PromptConsole:
                 return
             self._complete_late()
             if self._view.out:
-                # run_in_terminal would leave the raw mode for a moment, in which a Ctrl-D would be lost.
+                # Not run_in_terminal: it leaves raw mode for a moment, and a Ctrl-D in this moment would be lost.
                 app.renderer.erase()
                 self._print()
                 app.renderer.reset()
@@ -263,7 +263,7 @@ class _Completer(Completer):
         self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Yield the choices by present knowledge."""
+        """Yield the choices from what is known."""
         text, known = document.text_before_cursor, self._console.known()
         name = wants_file(text, known)
         if name is not None:
@@ -275,7 +275,7 @@ class _Completer(Completer):
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion, None]:
-        """Yield the choices after the peer's answers, if these come within a second."""
+        """Yield the choices after the peer's answers, if they arrive within a second."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _LEARN
         while loop.time() < deadline and self._console.learn(needs(document.text_before_cursor, self._console.info)):
@@ -288,15 +288,15 @@ class _Completer(Completer):
 
 
 _MENU = 10  # lines of the menu of completions
-_LEFT = 44  # columns that the dialogue's side needs at least
+_LEFT = 44  # least columns of the dialogue beside the board
 _GAP = 2
 _HINT = 3  # lines
-_UNDER = 4  # lines that the menu leaves to the input, the hint and the notes
-_KEPT = 6  # lines of the screen that the board leaves to the dialogue
+_UNDER = 4  # lines reserved for the input, the hint and the notes below the menu
+_KEPT = 6  # lines reserved for the dialogue above the board
 
 
 def _layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layout:
-    """Return the layout; the board is where it has room, if it has any."""
+    """Return the layout. The board is placed where it fits, if at all."""
 
     def now() -> Arrangement:
         size = get_app().output.get_size()
@@ -322,7 +322,7 @@ def _layout(buffer: Buffer, view: ConsoleView, hint: Callable[[], str]) -> Layou
         scroll_offsets=ScrollOffsets(top=1, bottom=1),
         style="class:completion-menu",
     )
-    # The menu is between the hint and the notes, so that it covers neither them nor the board.
+    # The menu is between the hint and the notes, so that it covers neither of them, nor the board.
     completions = ConditionalContainer(VSplit([menu, Window()]), filter=has_completions & ~is_done)
     notes = Window(dim(lambda: "\n".join([*now().left_over, *view.notes()])), wrap_lines=True, height=Dimension(min=0))
     left = HSplit([line, search, hints, completions, notes])
@@ -374,18 +374,18 @@ def _place(board: BoardText, columns: int, rows: int) -> str:
 # -- history file -----------------------------------------------------------------------------------------------------
 
 
-_LINES, _BYTES = 2_000, 1024 * 1024  # of the file
+_LINES, _BYTES = 2_000, 1024 * 1024  # most lines and bytes of the file
 
 
 class PromptHistory(History):
-    """The history of a prompt; it lasts for the session alone if its file cannot be written."""
+    """The history of a prompt. If its file cannot be written, it lasts only for the session."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
 
     def load_history_strings(self) -> Iterable[str]:
-        """Return the lines, the latest first; a long file is shortened."""
+        """Return the lines, latest first. A long file is shortened."""
         lines: list[str] = []
         with contextlib.suppress(OSError):
             with open_input(self._path) as file:
@@ -397,7 +397,7 @@ class PromptHistory(History):
         return reversed([line for line in lines if line.isprintable()])
 
     def store_string(self, string: str) -> None:
-        """Add a line; several consoles may write at the same time."""
+        """Add a line. Several consoles may write at the same time."""
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with os.fdopen(open_to_append(self._path, 0o600), "ab") as file:
@@ -405,7 +405,7 @@ class PromptHistory(History):
 
 
 def path_of_history(environment: Mapping[str, str]) -> Path:
-    """Return `$XDG_STATE_HOME/ggp/console-history`, or the path below ~/.local/state if it is not set."""
+    """Return `$XDG_STATE_HOME/ggp/console-history`, by default in ~/.local/state."""
     state = environment.get("XDG_STATE_HOME", "")
     folder = Path(state) if state.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "state"
     return folder / "ggp" / "console-history"

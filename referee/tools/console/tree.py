@@ -16,13 +16,13 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class TreeFull(CodedError):
-    """The tree holds as many plies as it may."""
+    """An error when the tree has reached its limit of plies."""
 
     code = "tree-full"
 
 
 class Evaluation(Struct, frozen=True):
-    """A bot's answer when it was asked for a move: `colour` is the side to move, `analysis` JSON or ""."""
+    """A bot's answer when it was asked for a move: `colour` is the side to move, `analysis` is JSON or ""."""
 
     bot: str
     colour: str
@@ -41,22 +41,22 @@ class TreeNode:
     colour: str = ""
     move: str = ""
     line: int = 0  # 0 for the main line, else the number of the variation
-    recorded: bool = False  # it belongs to a match; the next three come from its record
+    recorded: bool = False  # it belongs to a match, and the next three fields come from its record
     ms: int = 0
     left: int | None = None
     analysis: str = ""
     comment: str = ""
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)  # what bots said of the position, by bot
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)  # by bot: its evaluation of the position
     children: "list[TreeNode]" = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """`17` on the main line, `17b` in variation b."""
+        """Return `17` on the main line, `17b` in variation b."""
         return f"{self.ply}{letters(self.line)}"
 
     @property
     def path(self) -> "list[TreeNode]":
-        """The nodes from the first ply to this one."""
+        """Return the nodes from the first ply to this one."""
         nodes, node = list[TreeNode](), self
         while node.parent is not None:
             nodes.append(node)
@@ -65,7 +65,7 @@ class TreeNode:
 
     @property
     def onward(self) -> "list[TreeNode]":
-        """The nodes after this one, along the first continuations."""
+        """Return the nodes after this one, along the first continuations."""
         nodes, node = list[TreeNode](), self
         while node.children:
             node = node.children[0]
@@ -74,14 +74,14 @@ class TreeNode:
 
     @property
     def match_ply(self) -> int:
-        """The number of plies from the start that belong to the match."""
+        """Return how many plies from the start belong to the match."""
         node = self
         while node.parent is not None and not node.recorded:
             node = node.parent
         return node.ply
 
     def place(self, last: int) -> str:
-        """Return `ply 17 of 63`; for a variation, also the ply of the main line that it leaves."""
+        """Return `ply 17 of 63`; for a variation also the ply of the main line where it begins."""
         if not self.line:
             return f"ply {self.ply} of {last}"
         pairs = pairwise(self.path)
@@ -94,31 +94,36 @@ class TreeNode:
 
 
 class GameTree:
-    """The variations of a game under one set of options."""
+    """The variations of a game with one set of options."""
 
     def __init__(self, game: str, options: Mapping[str, str]) -> None:
         self.game, self.options = game, dict(options)
-        self.about: dict[str, str] = {}  # what a file said of the game, for :info
+        self.about: dict[str, str] = {}  # facts from a file, for :info
         self.root = TreeNode()
-        self.variations: list[TreeNode] = []  # the first node of each, in the order of their letters
+        self.variations: list[TreeNode] = []  # the first node of each variation, in the order of their letters
         self.nodes = 1
 
     @property
     def new_game(self) -> str:
-        """The command that begins the game."""
+        """Return the command that begins the game."""
         return new_game(self.game, self.options)
 
     @property
     def size(self) -> str:
-        """`12 plies, 1 variation`."""
+        """Return `12 plies, 1 variation`."""
         return f"{counted(self.nodes - 1, 'ply', 'plies')}, {counted(len(self.variations), 'variation')}"
 
     @property
     def main_line(self) -> list[TreeNode]:
+        """Return the nodes of the main line."""
         return self.root.onward
 
     def add(self, parent: TreeNode, seat: int, colour: str, move: str) -> TreeNode:
-        """Return the node after this move, a new one if needed. Seat 0 is unknown. Raises TreeFull."""
+        """Return the node after this move, a new one if needed. Seat 0 means unknown.
+
+        Raises:
+            TreeFull: The tree has reached its limit.
+        """
         node = next((child for child in parent.children if child.move.lower() == move.lower()), None)
         if node is None:
             node = self._attach(parent)
@@ -128,7 +133,11 @@ class GameTree:
         return node
 
     def see_match(self, plies: Sequence[MovePlayed]) -> None:
-        """Make the plies of a match the main line; what was tried in their place is a variation. Raises TreeFull."""
+        """Make the plies of a match the main line. What was tried in their place becomes a variation.
+
+        Raises:
+            TreeFull: The tree has reached its limit.
+        """
         parent = self.root
         for ply in plies:
             node = next((child for child in parent.children if child.move == ply.move), None) or self._attach(parent)
@@ -139,11 +148,11 @@ class GameTree:
             parent = node
 
     def line_through(self, node: TreeNode) -> list[TreeNode]:
-        """Return the nodes up to this one and after it."""
+        """Return the nodes before and after this one, and itself."""
         return [*node.path, *node.onward]
 
     def find(self, name: str) -> TreeNode | None:
-        """Return the node with this name, in any case of letters.
+        """Return the node with this name, ignoring case.
 
         `b` is the last node of variation b, `-1` the last ply of the main line.
         """
@@ -166,12 +175,12 @@ class GameTree:
         return mine[at] if 0 <= at < len(mine) else None
 
     def walk(self) -> Iterator[TreeNode]:
-        """Yield every node but the root, each line to its end before the variations that leave it."""
+        """Yield every node except the root, each line to its end before the variations that leave it."""
         for first in (self.root, *self.variations):
             yield from (node for node in (first, *first.onward) if node.parent is not None)
 
     def _attach(self, parent: TreeNode) -> TreeNode:
-        """Add an empty node; it begins a variation if there are others."""
+        """Add an empty node. It begins a variation if it has siblings."""
         if self.nodes >= MOST_NODES:
             raise TreeFull(f"the tree holds {MOST_NODES} plies, which is the limit")
         self.nodes += 1
@@ -183,7 +192,7 @@ class GameTree:
         return node
 
     def _promote(self, parent: TreeNode, node: TreeNode) -> None:
-        """Make a node the first continuation; the one that was first takes its letter."""
+        """Make a node the first continuation. The former first one gets its letter."""
         was, number = parent.children[0], node.line
         if was is node:
             return
@@ -196,7 +205,7 @@ class GameTree:
 
 
 def letters(line: int) -> str:
-    """Return "" for the main line, `a`, `b`, … `z`, `aa` for variations."""
+    """Return "" for the main line, and `a`, `b`, … `z`, `aa` for variations."""
     text = ""
     while line:
         line, rest = divmod(line - 1, 26)

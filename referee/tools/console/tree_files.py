@@ -1,4 +1,4 @@
-"""Trees of variations in files: read from SGF and records, written as SGF and, a line of them, as a record."""
+"""Trees of variations in files: read from SGF and records, written as SGF, or one line as a record."""
 
 import contextlib
 import secrets
@@ -34,19 +34,19 @@ from ggp.referee.tools.archive.places import (
     recorded_engine,
 )
 from ggp.referee.tools.console.dialogue import Target, read_bots, read_peer
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 from ggp.referee.tools.console.tree import Evaluation, GameTree, TreeFull, TreeNode
 
 _MOST_FILE = 64 * 1024 * 1024  # bytes
 _ABOUT = {"PB": "black", "PW": "white", "RE": "result", "DT": "date", "GN": "name", "EV": "event"}
 LINE = "analysis"
-"""The termination of a record of a line that was entered in a console and is not over."""
+"""The termination in the record of an unfinished line that was entered in a console."""
 
 # -- `ggp console --match PLACE` --------------------------------------------------------------------------------------
 
 
 class OpenTree(NamedTuple):
-    """A match or a tree of variations, and the engine that it is shown on."""
+    """A match or a tree of variations, and the engine that shows it."""
 
     target: Target
     source: RecordSource | None
@@ -54,16 +54,18 @@ class OpenTree(NamedTuple):
 
 
 def open_tree(text: str, words: tuple[str, ...], command: tuple[str, ...], url: str) -> OpenTree:
-    """Open a place on our engine, or on the engine of a command line or a URL.
+    """Open a place on the built-in engine, or on the engine of a command line or a URL.
 
     Args:
         text: The place, FILE[#MATCH][@PLY].
         words: The bots of the console.
-        command: The command line of an engine, () for none.
-        url: The URL of an engine, "" for none.
+        command: The command line of an engine; () for none.
+        url: The URL of an engine; "" for none.
 
     Raises:
-        ClickException, WordError, LaunchError: A mistake that shows before the start.
+        ClickException: The place does not exist or is invalid.
+        WordError: A bot or the URL is invalid.
+        LaunchError: A program does not exist.
     """
     bots, target, place = read_bots(words), read_peer(command, url, PeerRole.ENGINE), read_place(text)
     tree, source = None, None
@@ -72,7 +74,7 @@ def open_tree(text: str, words: tuple[str, ...], command: tuple[str, ...], url: 
         line, last = tree.main_line, len(tree.main_line)
         ply = last if place.ply is None else place.ply if place.ply >= 0 else last + 1 + place.ply
         if not 0 <= ply <= last:
-            raise click.ClickException(f"ply {place.ply}: the game has the plies 0 to {last}")
+            raise click.ClickException(f"there is no ply {place.ply}: the game has plies 0 to {last}")
         first, moves = tree.new_game, [(node.colour, node.move) for node in line[:ply]]
     else:
         source = open_match(text)
@@ -80,7 +82,7 @@ def open_tree(text: str, words: tuple[str, ...], command: tuple[str, ...], url: 
         engine, installed = recorded_engine(start), [point.name for point in entry_points("ggp.games")]
         if engine and not (command or url or start.game in installed):
             how = how_to_name_engine(start, "--connect" if "://" in engine else "--")
-            raise click.ClickException(escape_unprintable(f"our engine knows no {start.game}: {how}"))
+            raise click.ClickException(escape_unprintable(f"the built-in engine does not know {start.game}: {how}"))
         first, moves = new_game(start.game, start.options), [(ply.colour, ply.move) for ply in plies]
     then = tuple(f"ggp-play {colour} {move}" for colour, move in moves)
     return OpenTree(target._replace(first=first, then=then, bots=bots), source, tree)
@@ -100,9 +102,10 @@ def _is_sgf(file: str) -> bool:
 
 
 def _read_sgf(place: RecordPlace) -> GameTree:
-    """Return the tree of a game: the one with the key or the number of the place, else the first.
+    """Return the tree of a game: the one with the key or the number in the place, by default the first.
 
-    Raises ClickException.
+    Raises:
+        ClickException: The file cannot be read, or has no such game.
     """
     try:
         with open_input(place.source) as file:
@@ -122,7 +125,7 @@ def _read_sgf(place: RecordPlace) -> GameTree:
     except (CannotImport, TreeFull) as problem:
         raise click.ClickException(f"{place.source}, game {max(seen, 1)}: {problem}") from None
     raise click.ClickException(
-        escape_unprintable(f"{place.source} holds {counted(seen, 'game')}, and none is #{place.key}: write #1")
+        escape_unprintable(f"{place.source} has {counted(seen, 'game')}, but no #{place.key}: write #1")
     )
 
 
@@ -141,7 +144,7 @@ def _as_tree(found: ImportedTree) -> GameTree:
 
 
 def _annotate(node: TreeNode, properties: Node, ours: bool) -> None:
-    """Give a node its comment, and what our own files keep beside it."""
+    """Give a node its comment, and the properties of our own files."""
     node.comment = "\n".join(properties.get("C", ()))
     if node.move.startswith("dead:"):
         said = _says(node)
@@ -166,13 +169,18 @@ def _says(node: TreeNode) -> str:
 
 
 def save_sgf(tree: GameTree, record: Record | None, path: Path) -> str:
-    """Write the whole tree and replace a file that is there. Raises OwnFailed, OSError."""
+    """Write the whole tree, replacing an existing file.
+
+    Raises:
+        ConsoleError: A move cannot be written as SGF.
+        OSError: The file cannot be written.
+    """
     nodes = [tree.root, *tree.walk()]
     numbers = {node: number for number, node in enumerate(nodes)}
     try:
         moves = [sgf_node(tree.game, tree.options, node.as_ply()).partition("C[")[0] for node in nodes[1:]]
     except ValueError as error:
-        raise OwnFailed(escape_unprintable(f"the tree cannot be written as SGF: {error}"), code="not-sgf") from None
+        raise ConsoleError(escape_unprintable(f"the tree cannot be written as SGF: {error}"), code="not-sgf") from None
     heads = [sgf_root(tree.game, tree.options, _about(tree, record)), *moves]
     texts = [head + _beside(node) for head, node in zip(heads, nodes, strict=True)]
     text = written_tree(texts, [[numbers[child] for child in node.children] for node in nodes])
@@ -194,7 +202,7 @@ def _about(tree: GameTree, record: Record | None) -> list[str]:
 
 
 def _beside(node: TreeNode) -> str:
-    """Return the comment of a node; in private properties its time, its analysis and the evaluations."""
+    """Return the comment of a node, and in private properties its time, analysis and evaluations."""
     comment = [_says(node)] if node.move.startswith("dead:") else []
     properties = {
         "C": ["\n".join([*comment, node.comment] if node.comment else comment)],
@@ -209,15 +217,29 @@ def _beside(node: TreeNode) -> str:
 
 
 def save_record(tree: GameTree, nodes: list[TreeNode], record: Record | None, engine: BotSpec, path: Path) -> str:
-    """Write a line from the start to its end as a record, in a new file. Raises OwnFailed, OSError.
+    """Write a line from the start to its end as a record, in a new file.
 
-    The main line of a match that is over is written as it was recorded. Another line was played by no two bots: its
-    record says so, and each ply is judged again by an engine of its own.
+    The main line of a finished match is written as it was recorded. Another line was not played by two bots: its record
+    says so, and a new engine judges each ply again.
+
+    Args:
+        tree: The tree.
+        nodes: The line.
+        record: The record of the match, if there is one.
+        engine: The engine that judges the plies.
+        path: The new file.
+
+    Returns:
+        A message that says what was written.
+
+    Raises:
+        ConsoleError: The file exists, the line is empty, or the engine refuses a ply.
+        OSError: The file cannot be written.
     """
     if path.exists():
-        raise OwnFailed(f"{path} is there already: name a new file", code="file-exists")
+        raise ConsoleError(f"{path} already exists: name a new file", code="file-exists")
     if not nodes:
-        raise OwnFailed("nothing is played yet: a record holds at least one ply", code="no-ply")
+        raise ConsoleError("no ply has been played: a record needs at least one", code="no-ply")
     if record is not None and nodes[-1].recorded and len(nodes) == len(record.plies):
         replace_file(path, record.lines())
         return f"{path} written: the match {escape_unprintable(record.start.match)}, {len(nodes)} plies"
@@ -239,7 +261,7 @@ async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> 
         finally:
             await judge.peer.stop()
     except (CannotImport, EngineFailed) as error:
-        raise OwnFailed(escape_unprintable(str(error)), code=getattr(error, "code", "not-a-record")) from None
+        raise ConsoleError(escape_unprintable(str(error)), code=getattr(error, "code", "not-a-record")) from None
     change, end = msgspec.structs.replace, record.end
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     start = change(record.start, bots=(Party(name=names[0]), Party(name=names[1])), started=started)
@@ -248,5 +270,5 @@ async def _as_record(tree: GameTree, nodes: list[TreeNode], engine: BotSpec) -> 
         for ply, node in zip(record.plies, nodes, strict=True)
     )
     if end is not None and end.termination != "rules":
-        end = change(end, termination=LINE, detail="a line of ggp console; it is not over")
+        end = change(end, termination=LINE, detail="a line of ggp console, which is not finished")
     return Record(start, plies, end)

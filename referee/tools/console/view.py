@@ -1,6 +1,6 @@
 """The console's view: answers, times, faults and the board as pieces of styled text.
 
-It writes to no terminal, so that the prompt and the plain console share it.
+It does not write to a terminal, so that the prompt and the plain console can share it.
 """
 
 from collections.abc import Callable
@@ -25,13 +25,13 @@ from ggp.referee.tools.console.console import Console
 from ggp.referee.tools.console.cursor import HISTORY, SCENE, game_facts
 from ggp.referee.tools.console.dialogue import COLOURS, GENMOVES, MOMENT, Exchange, PeerLost, name_of, streams
 from ggp.referee.tools.console.match import caption, title_of
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 
 PROMPT = "> "
-_PASTED = 0.2  # seconds that a line for the console waits for an answer that is due
-_AT_ONCE = 100  # answers taken in one look: a flood must not keep the keyboard waiting
-_WARNINGS = 5  # lines that are no answers and are shown, in one look
-_STDERR_LINES = 20  # of what came there since the last look
+_PASTED = 0.2  # seconds that a command of the console waits for a due answer
+_AT_ONCE = 100  # answers taken per refresh, so that a flood does not block the keyboard
+_WARNINGS = 5  # warnings shown per refresh
+_STDERR_LINES = 20  # lines of stderr shown per refresh
 _LONGEST = 100_000  # characters of an answer that are shown
 _BOARDS = {SCENE: draw_scene, "showboard": draw_text}
 
@@ -40,8 +40,8 @@ class ConsoleView:
     """The state of a console that a display shows.
 
     Attributes:
-        out: The text to show, (style, text) each; the caller shows and empties it.
-        board: The board that was drawn last.
+        out: The text to show, as pairs (style, text). The caller shows it and empties the list.
+        board: The last drawn board.
         echo: Show the typed lines, too.
     """
 
@@ -57,9 +57,10 @@ class ConsoleView:
         self._history: Reply | None = None  # for the caption
 
     def begin(self) -> None:
-        """Send the target's first command as if it had been typed; several are sent at once, without an echo.
+        """Send the target's first command as if it had been typed. Several commands are sent at once, without an echo.
 
-        Raises LaunchError if one of several is refused.
+        Raises:
+            LaunchError: One of several commands is refused.
         """
         target = self.console.dialogue.target
         if target.then:
@@ -78,21 +79,22 @@ class ConsoleView:
             self._line("fault", str(lost))
 
     def own(self, line: str, begun: Callable[[], None] = lambda: None) -> None:
-        """Run a command of the console and wait until it ends. `begun` shows the output so far."""
-        if self.console.dialogue.awaited:  # as in a text that was pasted: first things first
+        """Run a command of the console, and wait until it ends. `begun` shows the output so far."""
+        if self.console.dialogue.awaited:  # text may have been pasted: keep the order
             self.refresh(_PASTED)
         self._echo(line)
         begun()
         try:
             if text := self.console.run_own(line):
                 self._line("", text)
-        except OwnFailed as failed:
+        except ConsoleError as failed:
             self._line("warning", str(failed))
 
     def refresh(self, seconds: float) -> None:
-        """Take all that has come; wait up to `seconds` for an answer that is due.
+        """Take all output that has arrived. Wait up to `seconds` for an answer that is due.
 
-        Raises LaunchError if the peer refuses the target's first command.
+        Raises:
+            LaunchError: The peer refuses the target's first command.
         """
         dialogue = self.console.dialogue
         deadline = dialogue.now() + (seconds if dialogue.pending else 0.0)
@@ -118,21 +120,21 @@ class ConsoleView:
 
     @property
     def busy(self) -> bool:
-        """True while an answer, or a board after it, is due."""
+        """Return True while an answer, or the board after it, is due."""
         console, pending = self.console, self.console.dialogue.pending
         if pending and all(streams(exchange.sent) for exchange in pending):
-            return False  # it goes on until the next line
+            return False  # a stream continues until the next line
         return not console.dialogue.lost and (bool(pending) or (console.board and console.stale))
 
     def notes(self) -> list[str]:
-        """Return the lines beside the board: whose turn it is, the legend, the time that each side has used."""
+        """Return the lines beside the board: whose turn it is, the legend, and the time that each side has used."""
         return [*map(visible, self.board.notes), *(f"{who}: {duration(s)} used" for who, s in self._used.items())]
 
     def interrupted(self) -> None:
-        """Note Ctrl-C while an answer is due."""
+        """Handle Ctrl-C while an answer is due."""
         if awaited := self.console.dialogue.awaited:
-            what = f"`{visible(awaited.sent[:60])}` is not answered yet: the answer is shown when it comes"
-            self._line("dim", f"{what}; :restart ends the wait")
+            what = f"`{visible(awaited.sent[:60])}` is not answered yet; the answer will be shown when it arrives"
+            self._line("dim", f"{what}; type :restart to stop waiting")
 
     # -- what happened ---------------------------------------------------------------------------------------------
 
@@ -159,7 +161,7 @@ class ConsoleView:
             self._used[colour] = self._used.get(colour, 0.0) + done.seconds
 
     def _suggest(self, sent: str) -> None:
-        """Say how to play a move, or name the command that is nearest to one that the peer does not list."""
+        """Say how to play a move, or name the listed command nearest to an unknown one."""
         known, name = self.console.info.commands, name_of(sent)
         if how := self.console.how_to_play(sent):
             self._line("dim", how)
@@ -192,14 +194,14 @@ class ConsoleView:
             exchange.overdue = True
             what = f"`{visible(exchange.sent[:60])}`" + (" (a question of the console)" if exchange.own else "")
             self._line("fault", f"no answer to {what} in {limit:g} s; PROTOCOL §2.8: never a hang")
-            self._line("dim", "it is shown if it comes; type :restart to restart the peer")
+            self._line("dim", "it will be shown if it arrives; type :restart to restart the peer")
 
     def _see_stderr(self) -> None:
         lines = [f"stderr: {visible(line[:500])}" for line in self.console.dialogue.stderr_news().splitlines()]
         self._few("dim", lines, _STDERR_LINES, "more lines on stderr; :stderr shows the last")
 
     def _few(self, style: str, lines: list[str], most: int, more: str) -> None:
-        """Show so many lines, and count the rest."""
+        """Show up to `most` lines, and count the rest."""
         for line in lines[:most]:
             self._line(style, line)
         if len(lines) > most:
@@ -214,7 +216,7 @@ class ConsoleView:
     # -- the board -------------------------------------------------------------------------------------------------
 
     def _ask_for_board(self) -> None:
-        """Ask once no answer is due, so that no typed command waits for this one."""
+        """Ask for the board when no answer is due, so that no typed command waits for it."""
         console, dialogue = self.console, self.console.dialogue
         if not console.board:
             self.board = NOTHING
@@ -227,11 +229,11 @@ class ConsoleView:
             return
         console.stale = False
         if console.info.kind is not PeerKind.ENGINE and not console.changes:
-            return  # a bot might start some game only to show a board
+            return  # a bot might start a game just to show a board
         asked = next((name for name in _BOARDS if name in commands), "")
         if asked:
             self._history = None
-            if console.cursor.record and HISTORY in commands:  # before the board: both are drawn at once
+            if console.cursor.record and HISTORY in commands:  # before the board, so that both are drawn together
                 dialogue.question(HISTORY, partial(setattr, self, "_history"))
             dialogue.question(asked, partial(self._drawn, asked))
 

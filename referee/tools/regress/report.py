@@ -1,4 +1,4 @@
-"""The results of regression tests as text, JSON and JUnit XML, and as new expectations of the transcripts."""
+"""Results of regression tests as text, JSON and JUnit XML, and as new expectations in the transcripts."""
 
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -13,8 +13,8 @@ from ggp.referee.terminal import rich_console, visible
 from ggp.referee.tools import junit
 from ggp.referee.tools.regress.run import CommandOutcome, FileReport, SuiteFile
 
-_SHOWN = 400  # characters of an answer
-# The heads of the columns, and the names in JSON.
+_SHOWN = 400  # characters shown of an answer
+# Column heads and JSON names.
 _COUNTED = {
     RegressionVerdict.FAIL: ("FAIL", "unexpected_fail"),
     RegressionVerdict.EXPECTED_FAIL: ("fail", "expected_fail"),
@@ -25,7 +25,7 @@ _COUNTED = {
 
 
 def show(reports: list[FileReport], quiet: bool) -> None:
-    """Print one row per file, then each unexpected result and its place; only those if `quiet`."""
+    """Print one row per file, and each unexpected result with its place; only the latter if `quiet`."""
     console = rich_console(soft_wrap=True)
     if not quiet:
         console.print(_table(reports))
@@ -78,7 +78,7 @@ def _details(report: FileReport, outcome: CommandOutcome) -> str:
 
 
 def _expected(outcome: CommandOutcome) -> str:
-    """Return the answer that the transcript expects, as it is written there."""
+    """Return the expected answer as the transcript has it."""
     expected = outcome.step.expectation
     return "any answer but a refusal" if expected is None or expected.text is None else f"[{expected.text}]"
 
@@ -87,7 +87,7 @@ def _trouble(report: FileReport) -> str:
     unasked = sum(outcome.unasked for outcome in report.outcomes)
     lines = [f"{report.path}: {report.trouble}" + (f"; {report.exit}" if report.exit else "")]
     if unasked:
-        lines.append(f"  {unasked} commands were not asked")
+        lines.append(f"  {unasked} commands were not sent")
     lines += [f"  stderr: {line}" for line in report.stderr.splitlines()[-10:]]
     return visible("\n".join(lines))
 
@@ -105,7 +105,7 @@ def _last_line(reports: list[FileReport]) -> str:
 
 
 def as_facts(reports: list[FileReport], command: str) -> dict[str, object]:
-    """Return JSON values; seconds are rounded to microseconds."""
+    """Return the results as JSON values. Seconds are rounded to microseconds."""
     return {
         "command": command,
         "files": [_file(report) for report in reports],
@@ -144,7 +144,7 @@ def _outcome(outcome: CommandOutcome) -> dict[str, object]:
 
 
 def junit_xml(reports: list[FileReport]) -> bytes:
-    """Return JUnit XML: a suite a file, a case a test. An expected failure counts as skipped."""
+    """Return JUnit XML with a suite per file and a case per test. An expected failure counts as skipped."""
     suites = ElementTree.Element("testsuites", name="ggp regress")
     for report in reports:
         path = str(report.path)
@@ -172,12 +172,14 @@ def _case(path: str, outcome: CommandOutcome) -> junit.Case:
 
 
 def update_files(reports: list[FileReport], transcripts: list[SuiteFile], every: bool) -> Iterator[str]:
-    """Rewrite each file whose expectations change, and yield a line about it. Comments and layout stay.
+    """Rewrite each file whose expectations change, and yield a line about it. Comments and layout are kept.
 
     A test that passed unexpectedly loses its mark; one that is expected to fail keeps its expectation.
 
     Args:
-        every: Rewrite the expectations of the tests that passed, too.
+        reports: The results.
+        transcripts: The transcripts, in the same order.
+        every: Rewrite the expectations of tests that passed, too.
 
     Raises:
         OSError: A file cannot be written.
@@ -187,9 +189,9 @@ def update_files(reports: list[FileReport], transcripts: list[SuiteFile], every:
         text = update(transcript.script, answers, passed)
         if text != transcript.text:
             replace_file(transcript.path, text.encode("utf-8", "surrogateescape"))
-            yield f"{transcript.path}: {len(answers)} expectations rewritten, {len(passed)} marks taken away"
+            yield f"{transcript.path}: {len(answers)} expectations rewritten, {len(passed)} marks removed"
         if report.trouble:
-            yield f"{transcript.path}: what was not answered stays as it was: {report.trouble}"
+            yield f"{transcript.path}: commands without an answer keep their expectations: {report.trouble}"
 
 
 def _changes(report: FileReport, every: bool) -> tuple[dict[Step, Reply], list[Step]]:

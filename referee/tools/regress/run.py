@@ -1,4 +1,4 @@
-"""Run regression transcripts, several at a time, each against a fresh program."""
+"""Regression transcripts, run several at a time, each against a fresh program."""
 
 import itertools
 import os
@@ -34,19 +34,23 @@ MAX_FILES = 10_000
 
 
 class SuiteError(Problem):
-    """A file cannot be used; str() names it and says what is wrong."""
+    """An unusable file; str() names it and says what is wrong."""
 
     code = "bad-suite"
 
 
 class SuiteFile:
-    """A transcript: `path` as it was named, its text as it is on disk, and its steps."""
+    """A transcript: `path` as it was named, the text of the file, and its steps."""
 
     def __init__(self, path: Path) -> None:
-        """Raises SuiteError."""
+        """Read a transcript.
+
+        Raises:
+            SuiteError: It cannot be read, or is invalid.
+        """
         self.path = path
         try:
-            # Bytes that are not UTF-8 are written back as they were, and line ends too.
+            # Invalid UTF-8 and line ends survive a rewrite.
             self.text = without_mark(read_input(path, MAX_FILE)).decode("utf-8", "surrogateescape")
         except (OSError, ValueError) as error:  # ValueError: a name that holds a NUL
             raise SuiteError(_unreadable(path, error)) from None
@@ -57,7 +61,7 @@ class SuiteFile:
 
 
 def read_suite(words: tuple[str, ...]) -> list[SuiteFile]:
-    """Read the transcripts that the words name: a file, a folder (every *.tst in it), or `@FILE`, a list of those.
+    """Read the transcripts that the words name: a file, a folder (every *.tst in it), or `@FILE`, a list of these.
 
     Raises:
         SuiteError: One cannot be read.
@@ -72,19 +76,19 @@ def _collect(words: list[str], paths: list[Path], inside: tuple[Path, ...]) -> N
         path = Path(word.removeprefix("@"))
         if word.startswith("@"):
             if path.resolve() in inside:
-                raise SuiteError(f"{path} names itself")
+                raise SuiteError(f"{path} includes itself: remove it from the list")
             lines = [line.strip() for line in _read(path).splitlines()]
             named = [line for line in lines if line and not line.startswith("#")]
             _collect([_beside(path.parent, line) for line in named], paths, (*inside, path.resolve()))
         elif path.is_dir():
             found = sorted(path.glob("*.tst"))
             if not found:
-                raise SuiteError(f"{path} holds no *.tst")
+                raise SuiteError(f"{path} contains no *.tst file")
             paths += found
         else:
             paths.append(path)
         if len(paths) > MAX_FILES:
-            raise SuiteError(f"more than {MAX_FILES} transcripts")
+            raise SuiteError(f"more than {MAX_FILES} transcripts: run them in parts")
 
 
 def _beside(folder: Path, line: str) -> str:
@@ -105,14 +109,14 @@ def _unreadable(path: Path, error: OSError | ValueError) -> str:
 # -- One transcript.
 
 _START = 60.0  # seconds for the first answer of a fresh program
-_GLANCE = 0.2  # seconds between two looks at the stop event
-_UNASKED = "not asked: "
-_STDERR = 2000  # characters of its tail that a report shows
+_GLANCE = 0.2  # seconds between checks of the stop event
+_UNASKED = "not sent: "
+_STDERR = 2000  # characters shown of the end of stderr
 
 
 @dataclass(frozen=True, slots=True)
 class RegressLimits:
-    """Seconds for one command and for a whole file; MiB of address space, 0 for no limit."""
+    """Seconds for one command and for a whole file, and MiB of address space (0 for no limit)."""
 
     command: float = 60.0
     file: float = 3600.0
@@ -131,11 +135,12 @@ class CommandOutcome:
 
     @property
     def bad(self) -> bool:
+        """Return True for an unexpected failure or a refused command."""
         return self.verdict in (RegressionVerdict.FAIL, RegressionVerdict.ERROR)
 
     @property
     def unasked(self) -> bool:
-        """Return True if an earlier command ended the file before this one."""
+        """Return True if the file ended before this command was sent."""
         return self.reply is None and self.why.startswith(_UNASKED)
 
     @property
@@ -151,7 +156,7 @@ Seen = Callable[[CommandOutcome], None]
 
 @dataclass(slots=True)
 class FileReport:
-    """The results of a transcript. `trouble` says what ended it early; then `stderr` and `exit` are set, too."""
+    """The results of a transcript. `trouble` says why it ended early; then `stderr` and `exit` are set, too."""
 
     path: Path
     outcomes: list[CommandOutcome] = field(default_factory=list)
@@ -164,19 +169,22 @@ class FileReport:
     exit: str = ""
 
     def count(self, verdict: RegressionVerdict) -> int:
+        """Return the number of commands with this verdict."""
         return Counter(outcome.verdict for outcome in self.outcomes)[verdict]
 
     @property
     def tests(self) -> int:
-        """Count the tests that have a verdict; those with a `&` have none."""
+        """Return the number of tests with a verdict; tests marked `&` have none."""
         return sum(outcome.step.is_test and outcome.verdict is not RegressionVerdict.NONE for outcome in self.outcomes)
 
     @property
     def surprises(self) -> int:
+        """Return the number of unexpected passes."""
         return self.count(RegressionVerdict.UNEXPECTED_PASS)
 
     @property
     def bad(self) -> bool:
+        """Return True if the file ended early or a command had a bad outcome."""
         return bool(self.trouble) or any(outcome.bad for outcome in self.outcomes)
 
 
@@ -189,10 +197,14 @@ def run_file(
     sink: Sink | None = None,
     seen: Seen = lambda outcome: None,
 ) -> FileReport:
-    """Send the transcript to a fresh program that runs in the file's folder. Never raises for what the program does.
+    """Send the transcript to a fresh program that runs in the file's folder. Faults of the program never raise.
 
     Args:
-        stop: Ends the file early when it is set.
+        transcript: The transcript.
+        start: The program.
+        limits: Its limits.
+        stop: Ends the file early when set.
+        sink: Receives the dialogue.
         seen: Called with each outcome.
     """
     report = FileReport(transcript.path)
@@ -231,7 +243,7 @@ class _Dialogue:
     def __init__(self, channel: Channel, limits: RegressLimits, stop: threading.Event) -> None:
         self._channel, self._limits, self._stop = channel, limits, stop
         self._end = channel.now() + limits.file
-        self._patience = limits.command  # seconds for what is asked now
+        self._patience = limits.command  # seconds for the current question
 
     async def run(self, transcript: SuiteFile, report: FileReport, keep: Seen) -> None:
         last: Step | None = None
@@ -245,7 +257,7 @@ class _Dialogue:
             keep(CommandOutcome(last, judge(last, None), None, why=report.trouble))
 
     async def _meet(self, report: FileReport) -> None:
-        """Ask who it is. The first answer shows whether it echoes ids."""
+        """Ask for name and version. The first answer shows whether the program echoes ids."""
         channel = self._channel
         self._patience = max(_START, self._limits.command)
         patience = min(self._end, channel.now() + self._patience)
@@ -302,7 +314,7 @@ def _launch(start: BotSpec, budgets: Timeouts, limits: RegressLimits, folder: Pa
 
 
 def _cpu_seconds(peer: Peer) -> float:
-    """Return the processor time of the process and the children that it has reaped; 0 if we did not start it."""
+    """Return the processor time of the process and its reaped children; 0 for a service."""
     if not isinstance(peer, Process):
         return 0.0
     try:
@@ -318,13 +330,18 @@ def _cpu_seconds(peer: Peer) -> float:
 def run_all(
     transcripts: list[SuiteFile], start: BotSpec, limits: RegressLimits, jobs: int, logs: Path | None, *, shown: bool
 ) -> list[FileReport]:
-    """Return the reports, in the order of the transcripts.
+    """Run all transcripts, and return the reports in the same order.
 
     Args:
-        logs: A folder for the dialogues.
+        transcripts: The transcripts.
+        start: The program.
+        limits: Its limits.
+        jobs: Transcripts run at a time.
+        logs: A folder for the dialogues, or None.
+        shown: Show a progress bar.
 
     Raises:
-        KeyboardInterrupt: Everything that was started has ended.
+        KeyboardInterrupt: The user interrupted; all processes have been ended.
         SuiteError: A log cannot be written.
     """
     adopt_orphans()
@@ -349,7 +366,7 @@ def run_all(
 
 
 def _file_names(paths: Iterable[Path]) -> list[str]:
-    """Return a name for each that every file system accepts, all different."""
+    """Return a distinct name for each path that is valid in every file system."""
     names: list[str] = []
     for path in paths:
         stem = name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem)[:80] or "test"
@@ -364,7 +381,7 @@ def _file_names(paths: Iterable[Path]) -> list[str]:
 def _run_one(
     transcript: SuiteFile, start: BotSpec, limits: RegressLimits, stop: threading.Event, log: Path | None, seen: Seen
 ) -> FileReport:
-    """Run one transcript. The dialogue is recorded in `log`, which is open only for that time."""
+    """Run one transcript. The dialogue is written to `log`, which is open only during the run."""
     if log is None:
         return run_file(transcript, start, limits, stop=stop, seen=seen)
     with _open_log(log) as file:
@@ -376,9 +393,13 @@ def _run_one(
 
 
 def _open_log(path: Path) -> BinaryIO:
-    """Create the file, and its folder if needed. Raises SuiteError."""
+    """Create the file, and its folder if needed.
+
+    Raises:
+        SuiteError: It cannot be created.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.fdopen(open_to_append(path, empty=True), "ab")
     except OSError as error:
-        raise SuiteError(f"{path.parent} cannot be written: {error.strerror}") from None
+        raise SuiteError(f"cannot write to {path.parent}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""Read what a tap recorded: sessions of commands and answers. ggp.protocol.transports.recording writes the files."""
+"""Recordings of `ggp tap`: sessions of commands and answers. ggp.protocol.transports.recording writes them."""
 
 import json
 from collections import deque
@@ -18,29 +18,33 @@ MAX_FILE = 256 * 1024 * 1024  # bytes
 
 
 class BadRecording(Problem):
-    """The file is not a recording; str() says where."""
+    """An invalid recording; str() says where."""
 
     code = "bad-recording"
 
 
 @dataclass(frozen=True, slots=True)
 class CommandPair:
-    """A command as it was sent, and its answer, None if none came. `sent` is in seconds of the session's clock."""
+    """A command as it was sent, and its answer (None if none came). `sent` is in seconds of the session's clock."""
 
     command: str
     sent: float
     reply: Reply | None
     seconds: float = 0.0  # from the command's end to the answer's
-    odd: str = ""  # what is wrong with it, such as another id
+    odd: str = ""  # what is wrong with the answer, such as a different id
 
     @property
     def name(self) -> str:
+        """Return the name of the command."""
         return parse_command(self.command).name
 
 
 @dataclass(slots=True)
 class RecordedSession:
-    """One run of a program: when it began (`wall`), remarks with seconds (`notes`), lines of no answer (`stray`)."""
+    """One run of a program.
+
+    `wall` is when it began, `notes` are remarks with their times, and `stray` are lines that are not answers.
+    """
 
     wall: str = ""
     command: list[str] = field(default_factory=list)
@@ -52,17 +56,17 @@ class RecordedSession:
 
 
 def read_sessions(path: Path) -> list[RecordedSession]:
-    """Read a record of `ggp tap`. A last line that was cut off, as by a kill, is left out.
+    """Read a recording of `ggp tap`. An incomplete last line, as after a kill, is ignored.
 
     Raises:
-        BadRecording: The file is not such a record.
-        OSError: It cannot be read, is no regular file or is larger than MAX_FILE.
+        BadRecording: The file is not a recording.
+        OSError: It cannot be read, is not a regular file, or is larger than MAX_FILE.
     """
     lines = read_input(path, MAX_FILE).decode("utf-8-sig", "replace").split("\n")[:MAX_LINES]
     if not lines[0].startswith(HEAD):
-        raise BadRecording(f"{path} is no record of `ggp tap`: its first line does not begin with {HEAD.strip()}")
+        raise BadRecording(f"{path} is not a recording of `ggp tap`: its first line does not begin with {HEAD.strip()}")
     heads = [number for number, line in enumerate(lines) if line.startswith(HEAD)]
-    ends = [*heads[1:], len(lines) - 1]  # what follows the last LF was never whole
+    ends = [*heads[1:], len(lines) - 1]  # the text after the last LF is incomplete
     return [_session(path, lines, first, end) for first, end in zip(heads, ends, strict=True)]
 
 
@@ -72,7 +76,7 @@ def _session(path: Path, lines: list[str], first: int, end: int) -> RecordedSess
         wall, seconds, command = lines[first].removeprefix(HEAD).split(" ", 2)
         session.wall, session.began, session.command = wall, float(seconds), json.loads(command)
     except (ValueError, RecursionError):
-        raise BadRecording(f"{path}:{first + 1} is no head of a session: {lines[first][:80]}") from None
+        raise BadRecording(f"{path}:{first + 1}: invalid head of a session: {lines[first][:80]}") from None
     body = lines[first + 1 : end]
     talk = _Talk(session)
     try:
@@ -92,7 +96,7 @@ def _note(line: str, began: float) -> str:
 
 
 class _Talk:
-    """Turns the bytes of both directions into pairs: the k-th answer belongs to the k-th command."""
+    """A reader that turns the bytes of both directions into pairs: answer k belongs to command k."""
 
     def __init__(self, session: RecordedSession) -> None:
         self._session = session
@@ -102,6 +106,7 @@ class _Talk:
         self._asked: deque[tuple[str, float]] = deque()
 
     def take(self, mark: str, seconds: float, data: bytes) -> None:
+        """Take bytes: `>` for input of the program, `<` for output, `!` for stderr."""
         if mark == "!":
             self._session.stderr.append((seconds, data))
         elif mark == ">":
@@ -135,7 +140,7 @@ class _Talk:
         if reply is None:
             return
         if not self._asked:
-            self._session.stray.append(f"an answer that nothing asked for: {reply.text[:200]}")
+            self._session.stray.append(f"an unsolicited answer: {reply.text[:200]}")
             return
         command, sent = self._asked.popleft()
         want = parse_command(command).id

@@ -1,4 +1,4 @@
-"""Run a program behind a tap: pass its stdin, stdout and stderr on as they come, and record them."""
+"""A program behind a tap: its stdin, stdout and stderr are passed on as they arrive, and recorded."""
 
 import os
 import select
@@ -18,16 +18,20 @@ from ggp.referee.match.sandbox.spawn import StepFailed, spawn
 
 
 def default_path() -> Path:
-    """Return a new name in the current folder."""
+    """Return a new file name in the current folder."""
     return Path(f"tap-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}.log")
 
 
 def run_tapped(argv: Sequence[str], path: Path) -> int:
-    """Run the program to its end and return its exit status. It is killed if we are.
+    """Run the program to its end, and return its exit status. It is killed if this process is.
+
+    Args:
+        argv: The command line.
+        path: The file of the recording.
 
     Raises:
-        LaunchError: It cannot be started.
-        NotARecord: The file at `path` is not a record.
+        LaunchError: The program cannot be started.
+        NotARecord: The file at `path` is not a recording.
     """
     own_descriptors()
     program = find_program(argv[0])
@@ -57,7 +61,7 @@ def run_tapped(argv: Sequence[str], path: Path) -> int:
 
 
 def _start(argv: list[str]) -> tuple[int, int, int, int]:
-    """Return the process, in our group, and our ends of its stdin, stdout and stderr."""
+    """Start the process in our group. Return its ID, and our ends of its stdin, stdout and stderr."""
     (stdin, ours_in), (ours_out, stdout), (ours_err, stderr) = os.pipe(), os.pipe(), os.pipe()
     try:
         spawned = spawn((), argv, os.environ, (stdin, stdout, stderr), group=False)
@@ -68,14 +72,14 @@ def _start(argv: list[str]) -> tuple[int, int, int, int]:
 
 
 def _warn(text: str) -> None:
-    with suppress(OSError):  # stderr is closed: there is no reader
+    with suppress(OSError):  # stderr may be closed
         write_stderr(f"ggp tap: {text}\n")
 
 
 # -- The bytes, and the ends of the streams.
 
 CHUNK = 64 * 1024
-# A shared pipe may block; when poll reports that it is writable, this many bytes never do.
+# A shared pipe may block, but never for this many bytes after poll reports that it is writable.
 _SURE = select.PIPE_BUF
 
 Seen = Callable[[str, float, bytes], None]
@@ -85,8 +89,11 @@ class Flow:
     """One direction of the dialogue.
 
     Args:
-        ours: "source" or "sink", the end that we made. It does not block; the other is shared with our parent.
-        seen: Called with each chunk after it was passed on; b"" is the end.
+        mark: The mark of this direction in the recording.
+        source: The descriptor to read from.
+        sink: The descriptor to write to.
+        ours: "source" or "sink", the end that we created. It does not block; the other end is shared with our parent.
+        seen: Called with each chunk after it was passed on; b"" means the end.
     """
 
     def __init__(self, mark: str, source: int, sink: int, ours: str, seen: Seen) -> None:
@@ -100,10 +107,11 @@ class Flow:
 
     @property
     def open(self) -> bool:
+        """Return True until the flow is closed."""
         return self.source >= 0
 
     def pass_on(self) -> bool:
-        """Read once and write what can be written. Return True if anything came, even the end."""
+        """Read once, and write what can be written. Return True if anything was read, even the end."""
         try:
             data = os.read(self.source, CHUNK)
         except BlockingIOError:
@@ -120,7 +128,7 @@ class Flow:
         return True
 
     def write(self) -> None:
-        """Write as much of the rest as possible without waiting. A sink without a reader ends the flow."""
+        """Write as much as possible without waiting. A sink without a reader ends the flow."""
         try:
             while self.rest:
                 if self._sink_is_ours:
@@ -136,7 +144,7 @@ class Flow:
             self.close()
 
     def close(self) -> None:
-        """Close both ends, so that writer and reader notice."""
+        """Close both ends, so that the writer and the reader notice."""
         if self.open:
             os.close(self.source)
             os.close(self.sink)
@@ -145,10 +153,15 @@ class Flow:
 
 
 def pump(pidfd: int, flows: list[Flow]) -> None:
-    """Pass on what comes until the child has ended and all its output has been passed on. `flows[0]` leads to it."""
+    """Pass on all data until the child has exited and all its output has been passed on.
+
+    Args:
+        pidfd: A descriptor of the child.
+        flows: The flows; `flows[0]` leads to the child.
+    """
     ended, shape, poll = False, None, select.poll()
     while not ended or any(_drained(flow) for flow in flows[1:]):
-        # Mostly nothing waits to be written and both sides are open: then the same poll object serves.
+        # Usually nothing waits to be written and both sides are open, so the poll object can be reused.
         now = ended, *((flow.source, not flow.rest) for flow in flows)
         if now != shape:
             shape, poll = now, _poll(-1 if ended else pidfd, flows)
@@ -164,7 +177,7 @@ def pump(pidfd: int, flows: list[Flow]) -> None:
 
 
 def _poll(pidfd: int, flows: list[Flow]) -> "select.poll":
-    """Poll for input where nothing waits to be written, for room where something does, and every sink for errors."""
+    """Return a poll for input of idle flows, for room of flows with data to write, and for errors of every sink."""
     poll = select.poll()
     if pidfd >= 0:
         poll.register(pidfd, select.POLLIN)
@@ -177,7 +190,7 @@ def _poll(pidfd: int, flows: list[Flow]) -> "select.poll":
 
 
 def _drained(flow: Flow) -> bool:
-    """Pass on what is left after the child has ended. Return True if some of it still waits for a reader."""
+    """Pass on the rest after the child has exited. Return True if some data still waits for a reader."""
     while flow.open and not flow.rest and flow.pass_on():
         pass
     return flow.open and bool(flow.rest)
@@ -189,7 +202,7 @@ def exit_status(code: int) -> int:
 
 
 def own_descriptors() -> None:
-    """See to it that 0, 1 and 2 are open: a pipe of ours in their place would be taken for them."""
+    """Make sure that descriptors 0, 1 and 2 are open, so that no pipe gets one of these numbers."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -201,13 +214,13 @@ def own_descriptors() -> None:
 
 
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-_SI_KERNEL = 0x80  # sent by a terminal's key to the whole group, so a child in it has it already
+_SI_KERNEL = 0x80  # a key of the terminal, sent to the whole group and therefore already to the child
 
 
 def pass_on_signals(pidfd: int) -> None:
-    """From now on PASSED_ON go to the child, where they were sent to this process alone.
+    """Pass signals in PASSED_ON to the child, if they were sent only to this process.
 
-    Call it after the child was started, which would inherit the blocked signals.
+    Call it after the child was started, because a child inherits blocked signals.
     """
     kept = {number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN}  # as under nohup
     signal.pthread_sigmask(signal.SIG_BLOCK, kept)

@@ -1,4 +1,4 @@
-"""Print what a tap recorded: each command with its answer and time, the slowest, and a table by command name."""
+"""Printing of a recording: each command with its answer and time, the slowest, and a table by command name."""
 
 import shlex
 from statistics import median
@@ -11,7 +11,7 @@ from ggp.referee.terminal import TextTable, escape_unprintable, rich_console
 from ggp.referee.tools.tap.recording import CommandPair, RecordedSession
 
 SLOWEST = 5
-_SHOWN = 2000  # characters of an answer
+_SHOWN = 2000  # characters shown of an answer
 
 
 def show(sessions: list[RecordedSession]) -> None:
@@ -22,7 +22,7 @@ def show(sessions: list[RecordedSession]) -> None:
 
 
 def statistics(pairs: list[CommandPair]) -> list[dict[str, object]]:
-    """Return a row per command name, the one that took longest in total first; times in microseconds."""
+    """Return a row per command name, the one with the longest total time first. Times are in microseconds."""
     names: dict[str, list[CommandPair]] = {}
     for pair in pairs:
         names.setdefault(pair.name, []).append(pair)
@@ -31,7 +31,7 @@ def statistics(pairs: list[CommandPair]) -> list[dict[str, object]]:
 
 
 def facts(sessions: list[RecordedSession]) -> list[dict[str, object]]:
-    """Return JSON values."""
+    """Return the sessions as JSON values."""
     return [
         {
             "wall": session.wall,
@@ -50,7 +50,7 @@ def _show_session(console: Console, session: RecordedSession) -> None:
     for pair in session.pairs:
         console.print(Text(_pair_text(session, pair)))
     for line in session.stray:
-        console.print(Text(f"  no answer to anything: {escape_unprintable(line)}"), style="yellow")
+        console.print(Text(f"  not an answer: {escape_unprintable(line)}"), style="yellow")
     for _, data in session.stderr:
         for line in data.decode("utf-8", "backslashreplace").splitlines():
             console.print(Text(f"  stderr: {escape_unprintable(line)}"), style="dim")

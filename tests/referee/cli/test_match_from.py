@@ -50,7 +50,7 @@ def test_the_position_is_part_of_what_a_series_is() -> None:
     ("words", "reason"),
     [
         (["yugo", "--from", "nothing.jsonl"], "cannot read nothing.jsonl"),
-        (["yugo", "--from", "{}#x"], "holds no match x"),
+        (["yugo", "--from", "{}#x"], "has no match x"),
         (["yugo", "--from", "{}@999"], "ply 999: the match"),
         (["yugo", "--from", "{}"], "the game is over after ply"),
         (["go", "--from", "{}@1"], "the recorded game is yugo"),

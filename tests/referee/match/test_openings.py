@@ -100,7 +100,7 @@ def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Pa
     damaged = tmp_path / "damaged"
     damaged.write_bytes(record.read_bytes().replace(b'"move":"C3"', b'"move":"C4"', 1))
     ran = ggp(*words[:-1], str(tmp_path / "none"), "--openings", str(damaged))
-    assert ran.status == 2 and "game 1: " in ran.err and "name a record that ggp verify accepts" in ran.err
+    assert ran.status == 2 and "game 1: " in ran.err and "name a record that `ggp verify` accepts" in ran.err
     again = tmp_path / "again"
     more = (*words[:-1], str(again), "--openings", f"{record},plies=1")
     assert ggp(*more).status == 0, "a record is a book, too"
@@ -119,7 +119,7 @@ def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Pa
         ("K9\n", "yugo,size=5", "line 1, ply 1, K9: "),
         ("pass pass pass\n", "go,size=5", "line 1, ply 3, pass: the game is already over"),
         ("pass pass\n", "go,size=5", "line 1, ply 2: this move ends the game"),
-        ("(;GM[1]SZ[9];B[aa])", "go,size=5", "game 1: it is of another size: play go,size=9"),
+        ("(;GM[1]SZ[9];B[aa])", "go,size=5", "game 1: the size is different: play go,size=9"),
         ("(;GM[1]SZ[9];B[aa])", "yugo", "game 1: a game of go, not of yugo"),
     ],
 )

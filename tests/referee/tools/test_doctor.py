@@ -57,7 +57,7 @@ def test_pressure_where_it_is_counted(tmp_path: Path) -> None:
     some = "some avg10=35.50 avg60=1.00 avg300=0.00 total=1\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
     found = pressure(files(tmp_path, [("pressure/cpu", some), ("pressure/io", some.replace("35.50", "0.00"))]))
     assert found.value == {"cpu": 35.5, "io": 0.0} and "--jobs" in found.remedy
-    assert pressure(tmp_path / "none") == Condition("pressure", "not counted here", None)
+    assert pressure(tmp_path / "none") == Condition("pressure", "not measured by this kernel", None)
 
 
 def test_little_memory_is_said(tmp_path: Path) -> None:

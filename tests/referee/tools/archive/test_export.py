@@ -133,8 +133,8 @@ def test_places_and_an_output_file(file: Path, tmp_path: Path, capsys: pytest.Ca
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:-1] == [f"ggp-play {ply.colour} {ply.move}" for ply in one.plies[:3]]
     for words, reason in (
-        ([f"{file}#none"], "holds no match none"),
-        ([f"{file}@999"], "has the plies 0 to"),
+        ([f"{file}#none"], "has no match none"),
+        ([f"{file}@999"], "has plies 0 to"),
         ([str(file), "-o", "/nowhere/x"], "cannot write /nowhere/x"),
         ([str(tmp_path / "none"), "-o", str(out)], "No such file"),
     ):

@@ -93,25 +93,25 @@ def test_results_and_terminations(tmp_path: Path) -> None:
 def test_another_count_of_the_engine_is_noted(tmp_path: Path) -> None:
     (record,) = imported(tmp_path, SABAKI.replace("KM", "RE[W+99]KM"))
     assert record.end is not None and record.end.termination == "imported" and record.end.winner == 2
-    assert "the file says W+99, the engine's is " in record.end.detail
+    assert "the file says W+99, the engine says " in record.end.detail
     assert main_verify([str(tmp_path / "games.jsonl")]) == 0
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("(;SZ[9]AB[aa:ab][ba:bb]AW[ca:cb][ac:bc];B[ee])", "the position that is set up cannot be: A9 has no liberty"),
+        ("(;SZ[9]AB[aa:ab][ba:bb]AW[ca:cb][ac:bc];B[ee])", "the initial position is impossible: A9 has no liberty"),
         ("(;SZ[9];B[aa];W[aa])", "move 2, white A9: illegal move"),
         ("(;SZ[9];B[aa];B[bb])", "move 2, black B8: it is white's turn (--fill"),
-        ("(;SZ[9];B[];W[];B[aa])", "move 3, black A9: the game was over before it"),
-        ("(;SZ[9];B[aa];AW[bb];B[cc])", "after move 1: AW[bb] sets up stones after a move"),
+        ("(;SZ[9];B[];W[];B[aa])", "move 3, black A9: the game was already over"),
+        ("(;SZ[9];B[aa];AW[bb];B[cc])", "after move 1: AW[bb] places stones after a move"),
         ("(;SZ[9:13])", "the board is not square"),
         ("(;SZ[26])", "boards of go have up to 25 rows"),
-        ("(;SZ[9]KM[lots])", "komi is no number"),
+        ("(;SZ[9]KM[lots])", "komi is not a number"),
         ("(;SZ[9]KM[3.75];B[aa])", "the engine refuses the game"),
         ("(;SZ[9];B[zz])", "move 1: not a point of a 9x9 board: [zz]"),
-        ("(;GM[2]SZ[8])", "GM[2] is not go (GM[1]), and no XG names the game"),
-        ("(;GM[100]XG[chess];XB[e4])", "the engine knows no chess"),
+        ("(;GM[2]SZ[8])", "GM[2] is not go (GM[1]), and there is no XG that names the game"),
+        ("(;GM[100]XG[chess];XB[e4])", "the engine does not know chess"),
         ("(;XG[yugo]XO[size=99];XB[A1])", "the engine refuses the game: size=99"),
         ("(;XG[yugo];XB[A1 B1])", "it is not one word"),
         ("(;XG[yu go];XB[A1])", "no words"),
@@ -259,7 +259,7 @@ play b a1
         ("boardsize 9\nloadsgf x.sgf\nplay b a1\n", "`loadsgf` sets up a position"),
         ("play purple a1\n", "names no colour"),
         ("what is this\n", "neither SGF"),
-        ('{"event":"start"}\n', "looks like a record already"),
+        ('{"event":"start"}\n', "this is already a record"),
         ("boardsize 9\n" + "play b a1\nplay w b1\n" * 5_001, "move 3, black a1: illegal move"),
     ):
         imported(tmp_path, text, name="bad.txt", status=1)

@@ -101,7 +101,7 @@ def test_match_from(place: str, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("club.db", "name a match: of the last are club-fast-1-2, club-fast-1-1, club-fast-0-2, club-fast-0-1"),
+        ("club.db", "name a match: the last are club-fast-1-2, club-fast-1-1, club-fast-0-2, club-fast-0-1"),
         ("club.toml#other", "there is no match 'other'"),
         ("none.db#other", "none.db"),
     ],

@@ -178,11 +178,11 @@ def test_the_end_of_a_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--ply", "4"], "ply 4: the match m-1 has the plies 0 to 3"),
-        (["--ply", "-5"], "ply -5: the match m-1 has the plies 0 to 3"),
+        (["--ply", "4"], "there is no ply 4: the match m-1 has plies 0 to 3"),
+        (["--ply", "-5"], "there is no ply -5: the match m-1 has plies 0 to 3"),
         (["--ply", "x"], "'x' is no ply: write 3, -1"),
         (["--ply", "2..1"], "the first of a range stands before the last"),
-        (["--ply", "0,9"], "ply 9: the match m-1 has the plies 0 to 3"),
+        (["--ply", "0,9"], "there is no ply 9: the match m-1 has plies 0 to 3"),
         (["--all", "-o", "x.svg"], "a picture is of one ply, and these are 4"),
         (["-o", "board.png"], "-o board.png: pictures are SVG"),
         (["-o", "/nowhere/board.svg"], "cannot write /nowhere/board.svg: No such file"),
@@ -202,7 +202,7 @@ def test_invalid_requests_are_one_line(
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (record(game="chess"), "it knows no chess"),
+        (record(game="chess"), "it does not know chess"),
         (record(size="99"), "the engine refuses the game: size=99"),
         (record(moves="D4 D4"), "ply 2: illegal move"),
         (record(moves="D4\u2028quit"), "D4"),
@@ -226,7 +226,7 @@ def test_a_record_that_cannot_be_replayed(
 def test_a_file_without_matches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").touch()
     assert main([str(tmp_path / "empty")]) == 2
-    assert "holds no match" in capsys.readouterr().err
+    assert "has no match" in capsys.readouterr().err
     path = tmp_path / "many"
     path.write_bytes(b"".join(record(f"m-{n}").lines() for n in range(9)))
     assert main([f"{path}#x"]) == 2
@@ -255,7 +255,7 @@ def test_the_engine_that_a_record_names_is_offered_and_not_run(
     assert console_main(["--match", path]) == 2 and f"its engine: -- touch {ran}" in capfd.readouterr().err
     assert not ran.exists()
     assert main([judged_by("x\x1b[2J", tmp_path)]) == 2
-    assert "name an engine that does with --engine" in capfd.readouterr().err
+    assert "name an engine that knows it with --engine" in capfd.readouterr().err
 
 
 @pytest.mark.slow
@@ -294,7 +294,7 @@ def test_a_game_without_a_scene_lists_its_moves(scene: str, tmp_path: Path, caps
         f"ply 3 of 3: black {'b' * 90}",
     ]
     assert main([str(path), *engine, "-o", "-"]) == 2
-    assert "there is nothing to draw" in capsys.readouterr().err
+    assert "it cannot draw" in capsys.readouterr().err
 
 
 def foreign(scene: str) -> str:

@@ -87,7 +87,7 @@ def test_slow_new_games_do_not_prolong_the_check(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_program_that_dies_hangs_or_floods_is_reported_and_ended() -> None:
-    advice = {"sleep 600": "it writes nothing: flush stdout", "exec cat": "what it writes is no whole answer: "}
+    advice = {"sleep 600": "it writes nothing: flush stdout", "exec cat": "its output is not a complete answer: "}
     for script in ("exit 3", "sleep 600", "exec yes '= yes'", "read x; echo '= 2'; echo; exit 3", "exec cat"):
         start = partial(Process, ("sh", "-c", script), PeerRole.BOT, Timeouts(command=1, quit=1))
         findings = run_blocking(run_trial(Trial(Who.BOT, start, 0.5, first=1.0)))

@@ -12,7 +12,7 @@ from ggp.protocol.transports.blocking import run_blocking
 from ggp.referee.match.bot_spec import LaunchError, WordError
 from ggp.referee.tools.console.bots import draw_graph
 from ggp.referee.tools.console.dialogue import Exchange, read_bots, read_target
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 from tests.support.chaos import chaos
 from tests.support.cli import PYTHON
 from tests.support.codes import raises
@@ -75,9 +75,9 @@ def test_moves_variations_and_comments() -> None:
     assert typed(console, ":comment", ":comment -", ":comment") == [
         "a try",
         "ply 2a, which leaves ply 1 of 4: the comment is removed",
-        "no comment: :comment TEXT writes one",
+        "no comment: type :comment TEXT to write one",
     ]
-    with raises(OwnFailed, "ply-refused") as refused:
+    with raises(ConsoleError, "ply-refused") as refused:
         typed(console, ":B1 A1 C3")
     assert str(refused.value) == "ply 4, white A1: illegal move: A1 is occupied"
     assert typed(console, ":info")[0].endswith("ply 3a, which leaves ply 1 of 4: black B1")
@@ -118,15 +118,15 @@ def test_lesser_engines(lacks: tuple[str, ...]) -> None:
 def test_no_game_and_no_engine() -> None:
     console = memory_console("")
     for line in (":back", ":tree", ":ask greedy", ":goto 0", ":save x.sgf"):
-        with raises(OwnFailed, "no-game"):
+        with raises(ConsoleError, "no-game"):
             typed(console, line)
-    with pytest.raises(OwnFailed, match=r"there is no :zz; :help lists them"):
+    with pytest.raises(ConsoleError, match=r"there is no :zz; :help lists them"):
         typed(console, ":zz")
-    with pytest.raises(OwnFailed, match=r"did you mean :tree\?"):
+    with pytest.raises(ConsoleError, match=r"did you mean :tree\?"):
         typed(console, ":tre")
     other = memory_console("", "ggp-play")
     for line in (":back", ":ask", ":C3"):
-        with pytest.raises(OwnFailed) as failed:
+        with pytest.raises(ConsoleError) as failed:
             typed(other, line)
         assert "ggp-play" in str(failed.value) or "there is no :C3" in str(failed.value)
     assert ":ask" not in typed(other, ":help")[0] and ":ask" in typed(console, ":help")[0]
@@ -153,7 +153,7 @@ def test_bots_side_by_side(tiny: str) -> None:
     assert hint[0].startswith("tiny: B2, ") and hint[1] == "win rate: 25.0 %"
     assert typed(console, ":answer tiny")[0].split("\n")[1] == "ply 2 of 2: white B2"
     assert typed(console, ":moves 2")[0].split("\n")[1] == "win rate: 25.0 %"
-    with raises(OwnFailed, "illegal-move"):
+    with raises(ConsoleError, "illegal-move"):
         typed(console, ":answer odd")
     assert typed(console, ":moves") == ["1 A1  [2 B2]"]
     console.close()
@@ -194,15 +194,15 @@ def test_a_bot_at_fault_is_a_line_and_starts_again(tiny: str) -> None:
     said = typed(console, ":ask")[0].split("\n")
     assert said[1].startswith("tiny") and "exit status 3" in said[2] and said[2].startswith("crash: disconnected: ")
     assert said[3].startswith("chaos: ") and len(said) == 4
-    with raises(OwnFailed, "disconnected") as failed:
+    with raises(ConsoleError, "disconnected") as failed:
         typed(console, ":hint crash")
     assert "\n" not in str(failed.value)
     assert "tiny: " in typed(console, ":bots")[0] and ", running" in typed(console, ":bots")[0].split("\n")[0]
-    assert typed(console, ":restart tiny") == ["tiny is started again when it is next asked"]
+    assert typed(console, ":restart tiny") == ["tiny will be started again when it is next asked"]
     assert ", running" not in typed(console, ":bots")[0].split("\n")[0]
     assert typed(console, ":hint")[0].startswith("tiny: B2, ")
     assert typed(console, ":bots greedy")[0].split("\n")[-1] == "greedy: greedy"
-    with raises(OwnFailed, "cannot-start"):
+    with raises(ConsoleError, "cannot-start"):
         typed(console, ":bots greedy:nonsense=1", ":hint greedy-5")
     console.close()
 
@@ -231,7 +231,7 @@ def test_the_graph_along_a_line(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("NO_COLOR", "1")
     console = memory_console(bots=read_bots([f"tiny={tiny} pass"]))
     typed(console, ":A1 B2 C3", ":back")
-    with raises(OwnFailed, "no-evaluation"):
+    with raises(ConsoleError, "no-evaluation"):
         typed(console, ":graph")
     assert typed(console, ":graph tiny 1")[0].split("\n") == [
         "tiny: Black's win rate",
@@ -246,7 +246,7 @@ def test_the_graph_along_a_line(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
     ]
     assert typed(console, ":moves", ":graph")[0] == "1 A1  [2 B2]  3 C3"
     assert typed(console, ":graph mcts:playouts=20 0.1")[0].startswith("mcts: Black's win rate")
-    with raises(OwnFailed, "no-evaluation"):
+    with raises(ConsoleError, "no-evaluation"):
         typed(console, ":graph random")
     console.close()
 
@@ -282,7 +282,7 @@ def test_a_replay_in_its_own_time_or_another(
 
     monkeypatch.setattr("ggp.referee.tools.console.commands.time.sleep", interrupt)
     assert typed(console, ":goto 1", ":replay")[1] == "ply 1 of 6: black A1"
-    with raises(OwnFailed, "no-ply"):
+    with raises(ConsoleError, "no-ply"):
         typed(memory_console(), ":replay")
 
 
@@ -354,19 +354,19 @@ def test_the_commands() -> None:
 def test_invalid_commands_are_reported(words: str, code: str) -> None:
     console = memory_console(match=MATCHES[0])
     typed(console, ":goto 3")
-    with pytest.raises(OwnFailed) as failed:
+    with pytest.raises(ConsoleError) as failed:
         typed(console, f":{words}")
-    assert failed.value.code == (code or OwnFailed.code) or not code
+    assert failed.value.code == (code or ConsoleError.code) or not code
     assert "\n" not in str(failed.value)
     assert typed(console, ":back") == ["ply 2 of 6: white B2"]
 
 
 def test_words_of_the_game_are_played_or_refused_with_the_reason() -> None:
     console = memory_console("ggp-new stigmergy size=3")
-    with raises(OwnFailed, "ply-refused") as refused:
+    with raises(ConsoleError, "ply-refused") as refused:
         typed(console, ":keep-sides")
     assert "bid" in str(refused.value)
-    with raises(OwnFailed, "usage") as usage:
+    with raises(ConsoleError, "usage") as usage:
         typed(console, ":move")
     assert str(usage.value) == "write :move MOVE, as in :move bid:0, or :bid:0"
     assert typed(console, "keep-sides") == ["unknown command"]
@@ -394,7 +394,7 @@ def test_forks_of_a_live_position(tmp_path: Path) -> None:
     (record,) = read_records(path.read_bytes().splitlines(keepends=True))
     assert record.start.opening == ("A1",) and [bot.name for bot in record.start.bots] == ["random", "other"]
     assert typed(console, ":play random other 2")[0].startswith("random ")
-    with raises(OwnFailed, "usage"):
+    with raises(ConsoleError, "usage"):
         typed(memory_console(), ":fork")
 
 
@@ -421,7 +421,7 @@ def test_a_mistyped_command_is_named_at_once_while_an_answer_is_due() -> None:
     """Whether it is a move is not asked then."""
     console = memory_console()
     console.dialogue.pending.append(Exchange("genmove black"))
-    with pytest.raises(OwnFailed, match=r"there is no :restrat; did you mean :restart\?"):
+    with pytest.raises(ConsoleError, match=r"there is no :restrat; did you mean :restart\?"):
         typed(console, ":restrat")
     assert [exchange.sent for exchange in console.dialogue.pending] == ["genmove black"]
 

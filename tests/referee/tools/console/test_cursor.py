@@ -5,7 +5,7 @@ import pytest
 from ggp.protocol.messages import Reply
 from ggp.protocol.records import Record
 from ggp.referee.tools.console.cursor import Cursor
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 from tests.support.codes import raises
 from tests.support.memory_console import MATCHES, memory_console, record, typed
 
@@ -31,7 +31,7 @@ def test_every_ply_from_every_other(match: Record, lacks: tuple[str, ...]) -> No
         (cursor.back, count + 1, "no-ply"),
         (cursor.forward, 1, "last-ply"),
     ):
-        with raises(OwnFailed, code):
+        with raises(ConsoleError, code):
             step(number)
 
 
@@ -58,7 +58,7 @@ def test_tried_moves_are_a_variation() -> None:
     at = cursor.here()
     assert (at.name, at.match_ply, [node.move for node in at.path]) == ("4a", 2, ["A1", "B2", "C1", "C2"])
     assert cursor.caption() == "ply 4a, which leaves ply 2 of 6: white C2"
-    with raises(OwnFailed, "last-ply"):
+    with raises(ConsoleError, "last-ply"):
         cursor.forward(1)
     assert cursor.back(1).ply == 3 and cursor.here().name == "3a"
     assert cursor.forward(5).ply == 4 and cursor.back(2).ply == 2
@@ -78,7 +78,7 @@ def test_another_game_on_the_engine(line: str, lacks: tuple[str, ...]) -> None:
     if line.startswith("ggp-new"):
         assert "another game" in cursor.caption()
         for step in (cursor.back, cursor.forward):
-            with raises(OwnFailed, "another-game"):
+            with raises(ConsoleError, "another-game"):
                 step(1)
     else:
         assert cursor.caption() == "ply 0 of 6"
@@ -88,12 +88,12 @@ def test_another_game_on_the_engine(line: str, lacks: tuple[str, ...]) -> None:
 def test_an_engine_that_refuses_the_record() -> None:
     match = record("go size=3", "A1 B2")
     other = Record(match.start, (match.plies[0],) * 2, None)
-    with raises(OwnFailed, "ply-refused") as refused:
+    with raises(ConsoleError, "ply-refused") as refused:
         memory_console("", match=other).cursor.goto(2)
     assert "ply 2, white A1" in str(refused.value)
-    with raises(OwnFailed, "engine-refused"):
+    with raises(ConsoleError, "engine-refused"):
         memory_console("", "ggp-new", match=other).cursor.goto(1)
-    with raises(OwnFailed, "engine-failed"):
+    with raises(ConsoleError, "engine-failed"):
         Cursor(lambda line: Reply(True, "what"), record=other).goto(1)
 
 

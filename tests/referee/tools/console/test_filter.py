@@ -50,7 +50,7 @@ def test_the_status_is_0_after_success_and_no_process_is_left() -> None:
     ("arguments", "problem"),
     [
         (["chess"], "unknown game: chess"),
-        (["yugo", "sise"], "'sise' is no program, and no built-in bot"),
+        (["yugo", "sise"], "'sise' is neither a program nor a built-in bot"),
         (["yugo", "size="], "'size=' is not an option"),
         (["yugo", "size=99"], "size"),
         (["--connect", "tcp://localhost:1", "--", "cat"], "not both"),
@@ -99,13 +99,13 @@ def test_json_is_an_object_a_line() -> None:
     ("fault", "problem"),
     [
         ("crash", "the peer's fault: the peer's output ended (exit status 1)"),
-        ("half_crash", "since the last whole answer it said: '=9 "),
+        ("half_crash", "output since the last complete answer: '=9 "),
         ("garbage", "§2.10"),
-        ("double", "§2.3: one answer a command"),
+        ("double", "§2.3: each command gets one answer"),
         ("wrong_id", "§2.2"),
         ("long_line", "§2.8: an answer is at most 1 MiB"),
         ("silent", "(1 s): the peer's fault; PROTOCOL §2.8: never a hang"),
-        ("complain", "the last line of its stderr: chaos: out of cheese"),
+        ("complain", "last line of its stderr: chaos: out of cheese"),
         ("fork", "the peer exited, but a process that it started"),
     ],
 )
@@ -198,7 +198,7 @@ def test_restart_says_which_command_is_not_accepted_again(tmp_path: Path) -> Non
         timeout=120,
         check=False,
     )
-    assert done.stderr.endswith("restarted, but `play b C3`, which led to the position, is answered `? no`\n")
+    assert done.stderr.endswith("restarted, but the position is not restored: `play b C3` is answered `? no`\n")
 
 
 def test_restart_continues_after_a_fault() -> None:

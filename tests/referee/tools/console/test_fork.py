@@ -72,9 +72,9 @@ WRONG = {
     ":fork nobody random": "cannot play: does not start",
     ":fork random random time=x": "time control 'x'",
     ":fork random random games=0": "'0' is no number of games",
-    ":fork random random record=games.jsonl": "is there already",
+    ":fork random random record=games.jsonl": "already exists",
     ":fork random random record=/nowhere/x": "cannot write the record",
-    ":fork human random": "a human plays at a terminal",
+    ":fork human random": "a human can only play at a terminal",
     ":play random random": "write :play BOT BOT GAMES",
     ":play nobody random 2": "cannot play: does not start",
 }
@@ -103,9 +103,9 @@ def test_a_position_after_the_end(file: Path) -> None:
     ("words", "reason"),
     [
         (["--match", "nothing.jsonl"], "cannot read nothing.jsonl"),
-        (["--match", "{}#x"], "holds no match x; it holds m-1"),
-        (["--match", "{}@7"], "ply 7: the match m-1 has the plies 0 to 6"),
-        (["--match", "{}", "yugo"], "'yugo' is no program, and no built-in bot"),
+        (["--match", "{}#x"], "has no match x, only m-1"),
+        (["--match", "{}@7"], "there is no ply 7: the match m-1 has plies 0 to 6"),
+        (["--match", "{}", "yugo"], "'yugo' is neither a program nor a built-in bot"),
         (["--match", "{}", "--", "/bin/true"], "ggp-new yugo size=3"),
         (["--match", "{}", "--", "./nothing"], "./nothing does not exist"),
     ],
@@ -146,7 +146,7 @@ def test_a_match_on_a_terminal(file: Path, tmp_path: Path) -> None:
         terminal.type("ggp-play black C3\r")
         terminal.wait_for("ply 1a, which leaves ply 0 of 6")
         terminal.type("ggp-new yugo size=5\r")
-        terminal.wait_for("another game than the match")
+        terminal.wait_for("not the game of the match")
         terminal.type(":goto 5\r")
         terminal.wait_for("ply 5 of 6: black pass  0.007 s")
         terminal.type(":hint gr\t")

@@ -73,7 +73,7 @@ def test_clocks_and_colours_of_a_place() -> None:
         (match, tree.main_line[0], "black one  1.000 s left|white two  10.000 s left|ply 1 of 6: black A1  0.007 s"),
         (untimed, tree.main_line[-1], "black one|white two|ply 6 of 6: white pass  0.007 s"),
         (odd, GameTree("yugo", {}).root, "seat 1 one|seat 2 two|ply 0 of 0 so far"),
-        (match, None, "another game than the match"),
+        (match, None, "not the game of the match"),
     ):
         assert "|".join(caption(shown, at)) == lines
 

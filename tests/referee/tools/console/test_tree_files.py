@@ -11,7 +11,7 @@ from ggp.protocol.records import Record, read_records
 from ggp.protocol.sgf import decode, trees
 from ggp.referee.cli.console import main
 from ggp.referee.cli.verify import main as verify
-from ggp.referee.tools.console.own_commands import OwnFailed
+from ggp.referee.tools.console.own_commands import ConsoleError
 from ggp.referee.tools.console.tree import Evaluation, GameTree
 from ggp.referee.tools.console.tree_files import open_tree
 from tests.support.codes import raises
@@ -81,12 +81,12 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
         ("(;SZ[9];B[aa]", "", "ends before its game does"),
         ("(;GM[2])", "", "is not go"),
         ("(;SZ[9];B[zz])", "", "not a point"),
-        ("(;SZ[9];B[aa]W[bb])", "", "node 2 has several moves or sets up stones"),
-        ("(;SZ[9];AB[aa])", "", "node 2 has several moves or sets up stones"),
-        ("(;SZ[9]AW[aa])", "", "begins from a position that is set up: ggp import makes a record of its main line"),
-        ("(;SZ[9];B[aa])", "#2", "holds 1 game, and none is #2"),
-        ("(;SZ[9];B[aa])", "#x", "holds 1 game, and none is #x"),
-        ("(;SZ[9];B[aa])", "@2", "ply 2: the game has the plies 0 to 1"),
+        ("(;SZ[9];B[aa]W[bb])", "", "node 2 has several moves or places stones"),
+        ("(;SZ[9];AB[aa])", "", "node 2 has several moves or places stones"),
+        ("(;SZ[9]AW[aa])", "", "begins with placed stones: `ggp import` makes a record of its main line"),
+        ("(;SZ[9];B[aa])", "#2", "has 1 game, but no #2"),
+        ("(;SZ[9];B[aa])", "#x", "has 1 game, but no #x"),
+        ("(;SZ[9];B[aa])", "@2", "there is no ply 2: the game has plies 0 to 1"),
         ("(" * 100_000, "", "not an SGF file"),
         ("(;B[aa]" * 60_000, "", "more than"),
     ],
@@ -116,7 +116,7 @@ def test_a_move_that_the_engine_refuses(tmp_path: Path, capsys: pytest.CaptureFi
         cwd=tmp_path,
     )
     assert ran.returncode == 1 and "ply 2a, which leaves ply 1 of 2: white B8" in ran.stdout
-    assert "the engine does not take ply 2, white A9: illegal move" in ran.stderr
+    assert "the engine refuses ply 2, white A9: illegal move" in ran.stderr
     assert "move 2, white A9: " in ran.stderr and not (tmp_path / "x.jsonl").exists()
 
 
@@ -130,11 +130,11 @@ def test_a_line_is_a_record_that_is_verified(tmp_path: Path) -> None:
     assert [bot.name for bot in record.start.bots] == ["console-1", "console-2"] and record.plies[0].ms == 7
     assert record.end is not None and (record.end.result, record.end.termination) == ("", "analysis")
     assert verify([str(path), str(whole)]) == 0
-    with raises(OwnFailed, "file-exists"):
+    with raises(ConsoleError, "file-exists"):
         typed(console, f":save {path}")
-    with raises(OwnFailed, "no-ply"):
+    with raises(ConsoleError, "no-ply"):
         typed(memory_console(), f":save {tmp_path}/none.jsonl")
-    with pytest.raises(OwnFailed, match="No such file"):
+    with pytest.raises(ConsoleError, match="No such file"):
         typed(console, ":save /nowhere/x.sgf")
     over = memory_console("ggp-new go size=2 komi=0.5")
     typed(over, ":A1 pass pass", ":back 2", ":B1", f":save {tmp_path}/over.jsonl main")

@@ -117,7 +117,7 @@ def test_update_and_then_all_is_as_expected(suite: Path) -> None:
     suite.write_bytes(SUITE.replace("\n", "\r\n").encode() + b"# \xff\r\n")
     suite.chmod(0o640)
     ran = regress(str(suite), "--update")
-    assert ran.status == 1 and f"{suite}: 2 expectations rewritten, 1 marks taken away" in ran.err
+    assert ran.status == 1 and f"{suite}: 2 expectations rewritten, 1 marks removed" in ran.err
     changed = SUITE.replace("[false]", "[true]").replace("ply=1.*]*", "ply=1.*]")
     changed += "#? [\\? unknown command]\n"
     assert suite.read_bytes() == changed.replace("\n", "\r\n").encode() + b"# \xff\r\n"
@@ -152,7 +152,7 @@ def test_a_file_whose_program_fails_is_failed_and_the_others_go_on(
     assert trouble in bad["trouble"] and bad["exit"] == exit
     if bad["trouble"]:
         assert [command["verdict"] for command in bad["commands"]][-2:] == ["unexpected_fail"] * 2
-        assert bad["commands"][-1]["why"].startswith("not asked: ")
+        assert bad["commands"][-1]["why"].startswith("not sent: ")
     if program[0] == "env":
         assert good["commands"][0]["verdict"] == "pass"
     else:
@@ -167,7 +167,7 @@ def test_answers_cannot_break_the_reports(tmp_path: Path) -> None:
     junit = tmp_path / "j.xml"
     ran = hostile(tmp_path, "1 evil\n#? [<b>x</b>]\n2 evil\n3 die\n3 name\n4 name\n", "--junit", str(junit))
     assert ran.status == 1 and "\x1b" not in ran.out
-    ended = "hostile.tst: the peer's output ended; exit status 7\n  2 commands were not asked\n  stderr: last words"
+    ended = "hostile.tst: the peer's output ended; exit status 7\n  2 commands were not sent\n  stderr: last words"
     assert ended in ran.out
     tree = ElementTree.parse(junit).getroot()
     (one,) = tree
@@ -206,8 +206,8 @@ def test_bad_usage_is_one_line_and_two(tmp_path: Path) -> None:
         ((), "Missing argument"),
         ((str(broken),), f"{broken}:2: missing ) at position"),
         ((str(tmp_path / "none.tst"),), "cannot be read"),
-        ((str(tmp_path / "empty"),), "holds no *.tst"),
-        ((f"@{tmp_path / 'loop'}",), "names itself"),
+        ((str(tmp_path / "empty"),), "contains no *.tst"),
+        ((f"@{tmp_path / 'loop'}",), "includes itself"),
         ((str(tmp_path), "--connect", "tcp://127.0.0.1:1"), "name the program"),
     ):
         ran = regress(*words)
@@ -219,7 +219,7 @@ def test_bad_usage_is_one_line_and_two(tmp_path: Path) -> None:
     ran = regress(str(good), program=["no-such-program-anywhere"])
     assert ran.status == 2 and "no-such-program-anywhere" in ran.err
     ran = regress(str(good), "--junit", str(tmp_path / "no" / "j.xml"))
-    assert ran.status == 2 and "cannot be written" in ran.err
+    assert ran.status == 2 and "cannot write to" in ran.err
 
 
 def test_an_interrupt_ends_everything(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_what_is_no_record_is_refused_and_says_why(tmp_path: Path, text: str, wh
 def test_it_is_shown(tmp_path: Path) -> None:
     path = record(tmp_path, HEAD + TALK + HEAD + TALK)
     shown = ggp("tap", "--show", str(path)).out
-    for part in ("0.200000  1 name", "(700 µs)", "? unknown command", "answered with 7", "no answer to anything: noise",
+    for part in ("0.200000  1 name", "(700 µs)", "? unknown command", "answered with 7", "not an answer: noise",
                  "stderr: hello\\xff", "exit status 0", "slowest:", "median µs"):  # fmt: skip
         assert shown.count(part) >= 2, part
     assert "\x1b" not in shown
