@@ -58,9 +58,7 @@ class BotSpec:
     budget: tuple[tuple[str, float], ...] = ()  # its own time-outs, by field names of Timeouts
     sandbox: Sandbox | None = None  # None: use the sandbox of the series
     settings: str = ""  # settings that decide how it plays, as written, without control and environment
-    asks_engine: bool = (
-        False  # a built-in bot that runs its own copy of the match's engine; we trust what it says of it
-    )
+    asks_engine: bool = False  # a built-in bot with its own copy of the match's engine; its reports on it are trusted
     source: Source | None = None  # the source that its program is built from; it runs in that folder
     named: bool = dataclasses.field(default=False, compare=False)  # the user gave it this name, as in NAME=BOT
 

@@ -619,7 +619,7 @@ def play_by_hand(
             killed = bool(report.stopped)
         except Suspended as error:
             report.suspend(error.who, str(error))
-        except OSError as error:  # of a write to the record
+        except OSError as error:  # writing the record failed
             report.failed = str(error)
         except (KeyboardInterrupt, _Stop):  # a line editor handles Ctrl-C itself
             report.stopped = report.stopped or signal.SIGINT

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 STOLEN_TIME, SLOW_INPUT = "stolen_time", "slow_input"
 LEAST_STOLEN = 10  # ms in a game
-LEAST_SHARE = 0.02  # of the time that the bot would have been charged
+LEAST_SHARE = 0.02  # share of the time that the bot would have been charged
 LEAST_SLOW = 30  # ms in a game: three slow writes
 REPEATED = 3  # games
 _OTHERS = 5  # at most every fifth game against others may have lost time, too
@@ -31,10 +31,10 @@ class Losses:
     """The lost time of one bot in its games against one opponent."""
 
     games: int = 0
-    robbed: int = 0  # games
-    stolen: int = 0  # ms in these
-    slow: int = 0  # games
-    slow_input: int = 0  # ms in these
+    robbed: int = 0  # games in which interrupts took time
+    stolen: int = 0  # ms that they took
+    slow: int = 0  # games with slow writes to the bot
+    slow_input: int = 0  # ms that these took
 
     def add(self, used: int, stolen: int, slow: int) -> None:
         """Add a game.

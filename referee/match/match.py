@@ -43,9 +43,8 @@ _MAX_ANALYSIS = 64 * 1024
 _MAX_WARNINGS = 20
 _MAX_STDERR = 4096  # characters of each bot's stderr
 _MAX_WARNING = 500  # characters of a warning about the engine
-_ENGINE_FAULT = re.compile(
-    r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL
-)  # the wording of ggp.bots.engine_client
+# The wording of ggp.bots.engine_client.
+_ENGINE_FAULT = re.compile(r"the engine .*(?: fails: .*| has ended.*)", re.DOTALL)
 _NOT_BEGUN = Status("play", "black", 1, 0)
 Renew = Callable[[], Awaitable[Engine]]
 

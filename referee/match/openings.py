@@ -95,9 +95,8 @@ class OpeningBook:
             BookError: The book has no opening.
         """
         found = array("Q", (opening.start() for opening in _OPENING.finditer(self._data)))
-        if (
-            found and self._data[: len(BOM)] == BOM
-        ):  # a byte-order mark, which some editors write, is not part of the first line
+        # A byte-order mark, which some editors write, is not part of the first line.
+        if found and self._data[: len(BOM)] == BOM:
             found[:1] = array("Q", [len(BOM)] if _OPENING.match(self._data[len(BOM) : len(BOM) + _LONGEST]) else [])
         if not found:
             raise BookError(f"{self.choice.path} holds no opening: write the moves of one opening on each line")

@@ -210,7 +210,7 @@ def forfeit(fault: BotFault, seat: int, black: int, void: bool = False) -> Outco
     """
     culprit, detail = f"seat{seat}", str(fault)
     if fault.termination is Termination.RESIGNATION:
-        culprit = ""  # resigning is no fault
+        culprit = ""  # resigning is not a fault
     if void:
         return Outcome(fault.termination, culprit=culprit, detail=detail, analysis=fault.analysis)
     winner = 3 - seat

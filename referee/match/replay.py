@@ -125,7 +125,7 @@ class _Side(NamedTuple):
         return self.engine.party.program, self.engine.party.version
 
 
-_Seen = tuple[Status, str]  # and the hash
+_Seen = tuple[Status, str]  # status and hash
 
 
 async def _replay(record: Record, sides: list[_Side], deep: bool) -> None:

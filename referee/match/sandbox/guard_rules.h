@@ -7,7 +7,7 @@
 
 static uint64_t file_rights;
 
-/* landlock NETWORK: begin a set of rules, as far as this kernel supports them. NETWORK is 1 to leave the network open. */
+/* landlock NETWORK: begin the set of rules that this kernel supports. NETWORK is 1 to leave the network open. */
 static long begin_rules(char **word)
 {
     uint64_t attributes[3] = {0};
@@ -159,7 +159,7 @@ static void protect_our_user(uint32_t refused)
 }
 
 /* seccomp BITS: NETWORK: sockets of the internet are allowed; SPREAD: other cores, too; OUR_USER: it is our own user,
-   without namespaces; SHARED: what it leaves in the kernel would stay, and be seen by others. */
+   without namespaces; SHARED: objects that it leaves in the kernel would stay and be visible to others. */
 static long filter_calls(char **word)
 {
     uint32_t refused = SECCOMP_RET_ERRNO | EPERM, denied = SECCOMP_RET_ERRNO | EACCES;

@@ -186,9 +186,8 @@ def _read_report(report: int, spawned: Spawned) -> StepFailed | None:
         if not (more := os.read(report, _LONGEST)):
             break
         said += more
-    for line in said.decode(sys.getfilesystemencoding(), "surrogateescape").split(
-        "\n"
-    ):  # file names may be invalid UTF-8
+    # File names in the report may be invalid UTF-8.
+    for line in said.decode(sys.getfilesystemencoding(), "surrogateescape").split("\n"):
         word, _, rest = line.partition(" ")
         if word == "init":
             spawned.init = int(rest)

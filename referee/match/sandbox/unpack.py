@@ -81,7 +81,7 @@ def unpack(source: Path, folder: Path, seconds: float = math.inf) -> None:
             with open_input(source) as file:
                 if os.fstat(file.fileno()).st_size > MOST_BYTES:  # the digest would not cover all of it
                     raise SourceRefused(TOO_MUCH)
-                with gzip.GzipFile(fileobj=_Timed(file, until)) as opened:  # type: ignore[call-overload]  # reads alone
+                with gzip.GzipFile(fileobj=_Timed(file, until)) as opened:  # type: ignore[call-overload]  # it is only read
                     copy.take(_of_archive(opened))
     except (RecursionError, MemoryError):
         raise SourceRefused("its headers are too many or too long: pack it again") from None
@@ -310,7 +310,7 @@ def _open_file(path: Path) -> IO[bytes]:
 def _of_archive(opened: gzip.GzipFile) -> Iterator[_Member]:
     reader = _Forward(opened)
     contents = 0
-    with tarfile.TarFile(mode="r", fileobj=reader) as archive:  # type: ignore[arg-type]  # it asks for no more
+    with tarfile.TarFile(mode="r", fileobj=reader) as archive:  # type: ignore[arg-type]  # tarfile only reads
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # otherwise it would keep all members in memory
             name = info.name.rstrip("/") or "."

@@ -63,7 +63,7 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
     [
         (
             POOL + '[pool.b]\ngame = "yugoo"\n' + PAIR,
-            "pool.b.game: the engine does not know the game 'yugoo', only go, laido, stigmergy, taigo, taugo, yugo; did you",
+            "pool.b.game: the engine does not know the game 'yugoo', only go, laido, stigmergy, taigo, taugo, yugo",
         ),
         (POOL + '[pool.b]\ngame = "yugo"\noptions = { size = 99 }\n' + PAIR, "pool.b.game: yugo: size=99: size is"),
         (POOL + '[pool.b]\ngame = "yugo,sise=9"\n' + PAIR, "pool.b.game: yugo: "),
