@@ -127,5 +127,5 @@ class InterferenceTable:
         if not mine.slow:
             return None
         where = f"in {mine.slow} of {mine.games} games"
-        reason = f"it made writes to its input last {mine.slow_input} ms {where}; they were charged to it"
+        reason = f"writes to its input took {mine.slow_input} ms {where}, which were charged to it"
         return Interference(bot, SLOW_INPUT, mine.slow, reason)

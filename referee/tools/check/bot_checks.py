@@ -32,7 +32,7 @@ async def play(trial: Trial) -> None:
                 trial.skip(str(unprepared), "4.2.1", "4.2.2", "4.2.3", "4.2.4", "4.2.13", "5.2.2")
             except ScriptStopped:  # this game failed; continue with the next
                 continue
-    trial.omit("no phase other than play came up", "4.2.4")
+    trial.omit("no game had a phase other than play", "4.2.4")
     trial.where = ""
     if trial.lists("4.1.5", "ggp-games"):
         await trial.open()
@@ -127,7 +127,7 @@ async def turn(trial: Trial) -> None:
         seen = _seen(trial)
         await trial.begin()
         by_itself = all([(await trial.ask(line)).ok for line in lines])
-        await _blame(trial, "4.2.6", by_itself, "two successes", seen, "the same two fail one by one")
+        await _blame(trial, "4.2.6", by_itself, "two successes", seen, "the two commands also fail one at a time")
     if trial.lists("4.2.11", "ggp-genmove_analyze"):
         await trial.begin()
         await trial.expect("4.2.11", "ggp-genmove_analyze black", _analyzed, "a move, and JSON on the second line")
@@ -140,7 +140,7 @@ async def turn(trial: Trial) -> None:
         await trial.open(fresh=not trial.remote)
         await trial.begin()
         by_itself, expected = await _legal_genmove(trial), "a legal first move of the new game"
-        await _blame(trial, "4.2.5", by_itself, expected, seen, "the first move of a first game is wrong, too")
+        await _blame(trial, "4.2.5", by_itself, expected, seen, "the first move of the first game is wrong, too")
     trial.at = "4.2.8"
     await trial.begin()
     # No bot knows no-such-move: a plain bot of go accepts only points, a native one only legal moves.

@@ -326,7 +326,7 @@ async def views(trial: Trial) -> None:
         if trial.lists("3.4.2", "clear_board"):
             await trial.ask(f"ggp-play black {move}")
             right = empty(await trial.ask("clear_board")) and await _present(trial) == at_first
-            trial.hold("3.4.2", right, "an empty success, and the game as it began")
+            trial.hold("3.4.2", right, "an empty success, and the game back at its start")
         if trial.lists("3.4.4", "komi"):
             for number in ("7", "0", "6.5", "-3.5", "1e1"):
                 await trial.expect("3.4.4", f"komi {number}")
@@ -357,7 +357,7 @@ async def _play_and_undo(trial: Trial, move: str, at_first: tuple[str, ...]) -> 
     played = f"{seat} black {move}"
     await trial.expect("3.4.3", "ggp-history", lambda a: a.text == played, f"`= {played}`")
     right = empty(await trial.ask("undo")) and await _present(trial) == at_first
-    trial.hold("3.4.3", right, "an empty success, and the game as it began")
+    trial.hold("3.4.3", right, "an empty success, and the game back at its start")
 
 
 async def _sizes(trial: Trial, line: str) -> None:
