@@ -69,7 +69,7 @@ class TimeControl:
         ours = foreign_control(text)
         hint = f": write {ours}" if ours != text else ""
         if control is None:
-            raise SettingError(f"unknown time control {text!r}{hint or f': write {FORMS}'}")
+            raise SettingError(f"unknown time control {text!r}{hint or f': use {FORMS}'}")
         if not control._playable():
             raise SettingError(f"time control {text!r} leaves no time to move, or more than 30 days{hint}")
         return control
@@ -390,7 +390,7 @@ def _ways(control: TimeControl) -> list[ClockCommand]:
             return [*([fischer] if control.increment else []), *_without_increments(control)]
         case ControlKind.PERIOD:
             return [ClockCommand("", _CANADIAN, main, period, control.moves)]
-        case ControlKind.BYOYOMI:  # a bot that knows no periods is told of one; the others are its reserve
+        case ControlKind.BYOYOMI:  # a bot without periods learns of only one; the others are its reserve
             return [
                 ClockCommand("", _GTP_BYOYOMI, main, period, control.periods),
                 ClockCommand("", _CANADIAN, main, period, 1),

@@ -204,7 +204,7 @@ class Player(ABC):
         return f"{self.name} refused to undo"
 
     def knows(self, plies: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return the plies that the bot is told about. GTP has no command for a list of dead stones."""
+        """Return the plies that the bot must hear of. GTP has no command for a list of dead stones."""
         return [ply for ply in plies if self.agrees_by_genmove or not ply[1].startswith("dead:")]
 
     async def end_game(self, result: str) -> bool:

@@ -270,7 +270,7 @@ def begin(place: WorkerConfig, registry: WorkerRegistry) -> None:
 
 
 def play_batch(chunk: list[Batch]) -> BatchResult:
-    """Play and record these matches, unless the worker is told to stop.
+    """Play and record these matches, until the worker is asked to stop.
 
     If a match cannot be played, skip the rest of its series and continue with the next series.
     """

@@ -387,7 +387,7 @@ def test_a_record_does_not_mix_versions_of_a_program(tmp_path: Path) -> None:
     script.write_text(RETIRING.replace("MODE", "new"), encoding="utf-8")
     refused = ggp(*words, "--games", "6")
     assert refused.status == 2 and refused.err.count("\n") == 1
-    assert "games of another version of" in refused.err and "--record another file, or --mix" in refused.err
+    assert "games of another version of" in refused.err and "--record, or use --mix" in refused.err
     assert record.read_bytes().startswith(before) and len(records(record)) == 4, "nothing was played or lost"
     mixed = ggp(*words, "--games", "6", "--mix", "--json")
     assert mixed.json["games"] == 6

@@ -54,7 +54,7 @@ def test_the_position_is_part_of_what_a_series_is() -> None:
         (["yugo", "--from", "{}@999"], "ply 999: the match"),
         (["yugo", "--from", "{}"], "the game is over after ply"),
         (["go", "--from", "{}@1"], "the recorded game is yugo"),
-        (["yugo,size=4", "--from", "{}@1"], "leave size=4 out"),
+        (["yugo,size=4", "--from", "{}@1"], "remove size=4"),
     ],
 )
 def test_what_is_wrong_is_said(

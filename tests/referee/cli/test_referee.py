@@ -230,7 +230,7 @@ def test_series_without_a_ladder(client: Client, tmp_path: Path) -> None:
     # Words are split as by a shell; invalid ones are refused before a match begins.
     assert "ggp-match GAME" in client.refused("ggp-match yugo random")
     assert "quot" in client.refused("ggp-match yugo random 'random")
-    assert "no game 'chess'" in client.refused("ggp-match chess random random")
+    assert "does not know the game 'chess'" in client.refused("ggp-match chess random random")
     assert "size" in client.refused("ggp-match yugo,size=1000 random random")
     assert "games=0" in client.refused("ggp-match yugo random random games=0")
     assert client.facts("ggp-ladder")["state"] == "idle"

@@ -117,7 +117,7 @@ def test_a_match_ends_by_agreement_and_its_record_says_why(tmp_path: Path) -> No
     assert refused.status == 2 and refused.err.count("\n") == 1 and not record.exists()
     assert "random: lists no ggp-genmove_analyze, so it reports no winrate: remove the rules" in refused.err
     refused = ggp(*words[:2], "greedy", "greedy", "--resign", "score=4", "plies=2")
-    assert refused.status == 2 and "greedy-1: says no score with its moves" in refused.err
+    assert refused.status == 2 and "greedy-1: reports no score with its moves" in refused.err
     both = ("match", "yugo,size=5", "a=greedy:playouts=10", "b=greedy:playouts=20", "--games", "6", "--quiet")
     ran = ggp(*both, "--record", str(record), "--resign", "winrate=0.4", "plies=2", "--json")
     ends = ran.json["terminations"]

@@ -37,7 +37,9 @@ def test_a_fault_keeps_the_stderr_of_its_own_game_alone() -> None:
     came = play(make_setup("yugo,size=3", script(TALKS)), (0, 1, 2))
     told = [end.diagnostics.stderr for end in map(came.end, range(3)) if end.diagnostics]
     assert told == ["game 1\n", "game 2\n", "game 3\n"]
-    assert [match.detail for match in came.played] == ["answers `genmove` with `? I will not`"] * 3
+    assert [match.detail for match in came.played] == [
+        "answers `genmove` with `? I will not`: answer with a move or `resign`"
+    ] * 3
 
 
 @pytest.mark.slow
@@ -172,7 +174,9 @@ def test_match_says_why_a_bot_lost_and_shows_what_it_wrote(tmp_path: Path, wrong
     words = ("match", "yugo,size=5", f"wrong={wrong}", "random", "--games", "2")
     logs, record = tmp_path / "logs", tmp_path / "games.jsonl"
     ran = ggp(*words, "--log-stderr", str(logs), "--record", str(record))
-    why = "answers `genmove` with `? the bot chose an illegal move, 'A1': A1 is occupied`"
+    why = (
+        "answers `genmove` with `? the bot chose an illegal move, 'A1': A1 is occupied`: answer with a move or `resign`"
+    )
     assert f"fault: wrong refused 2: {why}" in ran.out
     assert [file.name for file in logs.iterdir()] == ["wrong.log"]
     assert "thinking of ply 0\n" in (logs / "wrong.log").read_text(encoding="utf-8")

@@ -86,7 +86,7 @@ def test_questions_change_nothing_and_illegal_moves_are_asked_again(tmp_path: Pa
     assert record.end is not None and (record.end.result, record.end.termination) == ("W+R", "resignation")
     assert "A1 is illegal: A1 is occupied" in script.text and "illegal move: A1 is occupied" in script.text
     assert (
-        "write :undo PLIES, from 1 to 2" in script.text
+        "write :undo PLIES, with 1 to 2" in script.text
         and "write :why MOVE" in script.text
         and script.text.count(":help") == 0
     )
@@ -202,7 +202,7 @@ def test_there_must_be_a_ply_to_take_back(tmp_path: Path) -> None:
         report = play_by_hand(new_run(setup), recorder, script, lambda event: None)
     assert report.tally.games == 1
     assert script.text.count("there is no ply to take back") == 3
-    assert script.text.count("write :undo PLIES, from 1 to 2") == 2
+    assert script.text.count("write :undo PLIES, with 1 to 2") == 2
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_hints_and_rules(tmp_path: Path) -> None:
     assert record.end is not None
     assert record.end.warnings == ("seat1: asked greedy for a hint at ply 1",)
     assert "Bid the komi" in SHOWN[0] and "greedy: bid:" in SHOWN[0] and "playouts" in SHOWN[0]
-    assert "nobody: does not start" in SHOWN[0] and "random: time control 'soon'" in SHOWN[0]
+    assert "nobody: does not start" in SHOWN[0] and "random: unknown time control 'soon'" in SHOWN[0]
     assert "# Stigmergy" in SHOWN[0] or "Stigmergy" in SHOWN[0]
 
 
@@ -267,7 +267,7 @@ def test_the_clock_of_a_human_is_honest(tmp_path: Path) -> None:
     assert script.status == "other 20.0 s, opponent 20.0 s" and record.plies[0].left is not None
     record, script, _ = play(tmp_path, "go,size=2", "A1", time="none")
     assert script.status == "" and record.plies[0].left is None
-    assert record.end is not None and record.end.result == "B+R" and "The input has ended: resigned" in script.text
+    assert record.end is not None and record.end.result == "B+R" and "The input has ended: you resign" in script.text
 
 
 @pytest.mark.slow

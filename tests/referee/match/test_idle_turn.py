@@ -110,4 +110,4 @@ def test_a_busy_child_pays_for_its_parent(tmp_path: Path) -> None:
     told = [text for text in warnings if "processor time" in text]
     shown = ggp("show", str(record)).out
     assert "sandbox: thief default - other default" in shown
-    assert len(told) == 1 and "it is stopped in them from here on" in told[0]
+    assert len(told) == 1 and "from now on it is stopped in these turns" in told[0]

@@ -115,7 +115,8 @@ def test_the_analysis_of_an_answer_that_ends_the_match_is_kept_with_its_end(kind
     played = MemoryMatch(SMALL, bot([], **{"ggp-genmove_analyze": genmove}), bot([])).run()
     end = played.record.end
     assert end is not None and end.termination == kind and end.analysis == '{"winrate": 0.01}'
-    assert end.detail == ("" if kind == "resignation" else "answers `genmove` with `? three answers named no move`")
+    refused = "answers `genmove` with `? three answers named no move`: answer with a move or `resign`"
+    assert end.detail == ("" if kind == "resignation" else refused)
 
 
 def test_a_plain_bot_is_set_up_as_gtp_says() -> None:
@@ -250,7 +251,7 @@ def test_the_engine_must_not_contradict_itself() -> None:
     engine = Responder("liar", "1", {name: lambda arguments: next(answers) for name in names})
     outcome = MemoryMatch("any", bot(["A1"]), bot([]), engine=engine).run().outcome
     assert (outcome.termination, outcome.result, outcome.culprit) == (Termination.ENGINE_FAILED, "", "engine")
-    assert "2 plies where 1 were played" in outcome.detail
+    assert "2 plies after 1 were played" in outcome.detail
 
 
 @pytest.mark.parametrize("text", ["", "phase=play", "phase=play to_play=black seat=one ply=0", "nonsense"])

@@ -188,7 +188,7 @@ def test_a_match_that_was_interrupted_goes_on() -> None:
 def test_a_bot_that_refuses_to_go_on_with_an_interrupted_match_loses_it(seat: int) -> None:
     outcome = _go_on(seat, bot(["pass"], ggp_new=refuse)).outcome
     assert (outcome.termination, outcome.winner) == (Termination.REFUSED, 3 - seat)
-    assert outcome.result == ("W+F" if seat == 1 else "B+F") and "refuses to go on" in outcome.detail
+    assert outcome.result == ("W+F" if seat == 1 else "B+F") and "refuses to continue" in outcome.detail
 
 
 @pytest.mark.parametrize("seat", [1, 2])

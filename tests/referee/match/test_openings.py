@@ -59,7 +59,7 @@ def test_a_permutation_prefers_no_place() -> None:
     [
         ("", "", "is empty"),
         ("# nothing\n\n", "", "holds no opening"),
-        ("A1\n", ",start=2", "holds 1 openings"),
+        ("A1\n", ",start=2", "holds only 1 openings"),
         ("A1\n", ",start=0", "write FILE,order=random"),
         ("A1\n", ",order=often", "write FILE,order=random"),
         ("A1\n", ",plies=x", "write FILE,order=random"),
@@ -120,7 +120,7 @@ def test_both_games_of_a_pair_have_its_opening_with_seats_exchanged(tmp_path: Pa
         ("pass pass pass\n", "go,size=5", "line 1, ply 3, pass: the game is already over"),
         ("pass pass\n", "go,size=5", "line 1, ply 2: this move ends the game"),
         ("(;GM[1]SZ[9];B[aa])", "go,size=5", "game 1: the size is different: play go,size=9"),
-        ("(;GM[1]SZ[9];B[aa])", "yugo", "game 1: a game of go, not of yugo"),
+        ("(;GM[1]SZ[9];B[aa])", "yugo", "game 1: the game is go, not yugo"),
     ],
 )
 def test_a_bad_opening_is_named_before_anything_is_played(tmp_path: Path, text: str, game: str, said: str) -> None:

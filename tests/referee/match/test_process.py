@@ -184,7 +184,7 @@ def test_a_game_of_debian_is_found_though_its_folder_is_not_in_path(monkeypatch:
 
 @pytest.mark.slow
 def test_a_command_line_that_is_too_long_is_said_with_its_remedy() -> None:
-    with pytest.raises(LaunchError, match="Argument list too long: shorten it, or give it a folder of its own"):
+    with pytest.raises(LaunchError, match="Argument list too long: shorten the command line, or move the program"):
         Process(("/bin/echo", "x" * (1 << 18)), PeerRole.BOT, Timeouts(), sandbox=Sandbox("default"))
 
 
@@ -199,7 +199,7 @@ def test_what_is_no_program_is_said_in_one_line(tmp_path: Path) -> None:
         (str(tmp_path / "pipe"), "pipe cannot be run: it is a named pipe, not a regular file"),
         ("/dev/zero", "/dev/zero cannot be run: it is a device, not a regular file"),
         (str(tmp_path / "missing"), "does not exist: check the path"),
-        (f"{sys.executable} bot.py", "word by word, without quotes"),
+        (f"{sys.executable} bot.py", "write a command line here without quotes"),
         (str(script), "is not executable: chmod"),
         ("/" + "x" * 300, ": File name too long: check the path"),
     ]:

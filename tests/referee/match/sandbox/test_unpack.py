@@ -150,7 +150,7 @@ def test_a_hard_link_by_way_of_a_link_is_refused(tmp_path: Path) -> None:
     source = pack(
         tmp_path / "bot.tar.gz", member("door", "link", to=str(tmp_path)), member("net", "hard link", to="door/secret")
     )
-    assert "is no file in it" in refused(tmp_path, source)
+    assert "is not a file in it" in refused(tmp_path, source)
 
 
 def test_more_files_than_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,7 +200,7 @@ def _engine(**handlers: object) -> Engine:
         ({"ply2_move": "A1"}, 2, "the record says A1, the engine: illegal move"),
         ({"ply2_move": "b2"}, 2, "the record says b2, the engine calls it B2"),
         ({"ply2_seat": 1}, 2, "the record says seat 1 (white), the engine seat 2 (white), play"),
-        ({"end_result": "B+9"}, None, "the record says B+9, the engine W+0.5"),
+        ({"end_result": "B+9"}, None, "the record says B+9, the engine says W+0.5"),
         ({"end_hash": "0" * 16}, None, "the record ends at hash 0000000000000000, the engine at"),
         ({"end_plies": 3}, None, "the record claims 3 plies, but holds 4"),
         ({"start_options": {"size": "99"}}, 0, "the engine refuses the game"),

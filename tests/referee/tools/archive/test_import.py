@@ -114,7 +114,7 @@ def test_another_count_of_the_engine_is_noted(tmp_path: Path) -> None:
         ("(;GM[100]XG[chess];XB[e4])", "the engine does not know chess"),
         ("(;XG[yugo]XO[size=99];XB[A1])", "the engine refuses the game: size=99"),
         ("(;XG[yugo];XB[A1 B1])", "it is not one word"),
-        ("(;XG[yu go];XB[A1])", "no words"),
+        ("(;XG[yu go];XB[A1])", "is not a word"),
         ("hello", "not an SGF file"),
         ("(;SZ[9];B[aa", "the file ends inside a value"),
         ("(;SZ[9]" + ";B[]" * 10_001 + ")", "more than 10000 moves"),
@@ -255,7 +255,7 @@ play b a1
     assert record.start.game == "yugo" and moves(record) == ["B A1", "W button"]
     capsys.readouterr()
     for text, reason in (
-        ("boardsize 9\ngenmove b\n", "`genmove b` names no move"),
+        ("boardsize 9\ngenmove b\n", "`genmove b` has no valid move"),
         ("boardsize 9\nloadsgf x.sgf\nplay b a1\n", "`loadsgf` sets up a position"),
         ("play purple a1\n", "names no colour"),
         ("what is this\n", "neither SGF"),
