@@ -85,7 +85,7 @@ def read_allow(words: Iterable[str]) -> tuple[str, ...]:
             continue
         if word == path or "\0" in path:
             ways = f"{', '.join(OPENED)}, {READ}/path or {VARIABLE}NAME"
-            raise SandboxError(f"unknown word {word[:80]!r} in allow: write {ways}", code="unknown-property")
+            raise SandboxError(f"unknown word {word[:80]!r}: write {ways}", code="unknown-property")
         if not path.startswith("/") or path.rstrip("/") == "":
             raise SandboxError(f"allow {word[:80]!r}: write an absolute path other than /")
     return tuple(dict.fromkeys(words))

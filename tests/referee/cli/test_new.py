@@ -184,7 +184,7 @@ def test_what_cannot_be_made_is_said_in_one_line(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("game", "reason"), [("chess", "knows no game 'chess'"), ("yugo,size=99", "size=99")])
+@pytest.mark.parametrize(("game", "reason"), [("chess", "does not know the game 'chess'"), ("yugo,size=99", "size=99")])
 def test_a_game_that_the_engine_does_not_know(game: str, reason: str, tmp_path: Path) -> None:
     ran = ggp_in_process("new-bot", str(tmp_path / "x"), "--game", game)
     assert ran.status == 2 and reason in ran.err and "ladder.toml" not in ran.err, ran

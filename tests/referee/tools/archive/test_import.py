@@ -257,7 +257,7 @@ play b a1
     for text, reason in (
         ("boardsize 9\ngenmove b\n", "`genmove b` has no valid move"),
         ("boardsize 9\nloadsgf x.sgf\nplay b a1\n", "`loadsgf` sets up a position"),
-        ("play purple a1\n", "names no colour"),
+        ("play purple a1\n", "has no valid colour"),
         ("what is this\n", "neither SGF"),
         ('{"event":"start"}\n', "this is already a record"),
         ("boardsize 9\n" + "play b a1\nplay w b1\n" * 5_001, "move 3, black a1: illegal move"),

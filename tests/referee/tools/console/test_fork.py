@@ -67,7 +67,7 @@ WRONG = {
     ":hint": "write :hint BOT",
     ":hint random soon": "time control 'soon'",
     ':hint "gnugo --mode gtp"': "gnugo",
-    ":hint human": "a human plays in",
+    ":hint human": "a human can play only in",
     ":fork random": "two bots, for seat 1 and seat 2, and 1 were given",
     ":fork nobody random": "cannot play: does not start",
     ":fork random random time=x": "unknown time control 'x'",
