@@ -111,7 +111,7 @@ def test_all_three_places_end_in_the_same_bot(folder: Path) -> None:
 
 WRONG: list[tuple[str, str, str, str]] = [  # the command, the setting as a word and as TOML, what is said of it
     ("random", "tiem=5", "tiem = 5", "tiem: unknown key: did you mean time?"),
-    ("random", "time=5x", 'time = "5x"', "time: time control '5x' is none of"),
+    ("random", "time=5x", 'time = "5x"', "time: unknown time control '5x': use"),
     ("random", "nice=20", "nice = 20", "nice: "),
     ("random", "nice=high", 'nice = "high"', "nice: 'high' is not a whole number from -20 to 19"),
     ("random", "nodes=0", "nodes = 0", "nodes: 0 is not a whole number from 1"),

@@ -68,7 +68,7 @@ WRONG = {
     ":hint random soon": "time control 'soon'",
     ':hint "gnugo --mode gtp"': "gnugo",
     ":hint human": "a human can play only in",
-    ":fork random": "two bots, for seat 1 and seat 2, and 1 were given",
+    ":fork random": "name two bots, for seat 1 and seat 2; 1 were given",
     ":fork nobody random": "cannot play: does not start",
     ":fork random random time=x": "unknown time control 'x'",
     ":fork random random games=0": "games=0: write a number",
