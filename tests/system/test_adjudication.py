@@ -111,7 +111,7 @@ def test_a_judge_that_dies_judges_the_next_match_again(tmp_path: Path) -> None:
     [
         (("--adjudicator", "greedy"), "--adjudicator: write what it is to judge by"),
         (("--adjudicator", "random", "--resign", "winrate=0.1 plies=2"), "adjudicator: lists no ggp-genmove_analyze"),
-        (("--adjudicator", "greedy", "--resign", "score=9 plies=2"), "adjudicator: says no score with its moves"),
+        (("--adjudicator", "greedy", "--resign", "score=9 plies=2"), "adjudicator: reports no score with its moves"),
         (("--adjudicator", "no-such-bot -x", "--resign", "winrate=0.1 plies=2"), "no program called 'no-such-bot'"),
         (("--draw", "winrate=0.1 plies=2"), "a: lists no ggp-genmove_analyze"),
         (("--resign", "score=9"), "--resign: plies must be a whole number from 2"),
@@ -152,13 +152,13 @@ def test_a_ladder_adjudicates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pool", "said"),
     [
-        ('resign = "winrate=0.1"', "club.toml: pool.main.resign: plies is a number of plies"),
+        ('resign = "winrate=0.1"', "club.toml: pool.main.resign: plies must be a whole number"),
         ('draw = "x=1"', "club.toml: pool.main.draw: invalid rule 'x=1': write winrate=0.02 plies=6 after=20"),
         ('adjudicator = "greedy"', "club.toml: pool.main.adjudicator: has nothing to judge by"),
         ('resign = "winrate=0.1 plies=2"', "club.toml: bot.a.command: lists no ggp-genmove_analyze"),
         (
             'resign = "score=4 plies=2"\nadjudicator = "greedy"',
-            "club.toml: pool.main.adjudicator: says no score with its moves",
+            "club.toml: pool.main.adjudicator: reports no score with its moves",
         ),
     ],
 )

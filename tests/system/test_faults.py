@@ -157,7 +157,7 @@ def test_a_late_answer_within_the_margin_is_forgiven_and_recorded() -> None:
     setup = make_setup("yugo,size=3", chaos("fault=late,ms=250"), time="0.2+0.2", margin=20_000)
     end = play(setup, (0,)).end()
     assert end.termination == "rules"
-    assert any(re.fullmatch(r"seat1: ply 1 came \d+ ms late, forgiven", warning) for warning in end.warnings)
+    assert any(re.fullmatch(r"seat1: ply 1 came \d+ ms late, within the margin", warning) for warning in end.warnings)
 
 
 def test_a_late_illegal_move_loses_on_time() -> None:

@@ -292,7 +292,7 @@ def test_standstill_of_the_server_costs_no_game_and_is_recorded(when: float) -> 
     far: dict[str, object] = {"think": 0.2, "way": 0.02}
     match, *_ = play("0.5+0.2", far, far, (when, stand_still(3)))
     assert end(match)[1] == "rules"
-    assert "ms after its time was up, not its own: host: the server was late by " in warnings(match)
+    assert "ms after its time, which is not its fault: host: the server was late by " in warnings(match)
     assert match.record.end and match.record.end.suspect
     assert sum(ms > 220 for ms in match.charged(1) + match.charged(2)) == 0
 
@@ -314,13 +314,13 @@ def test_standstill_does_not_extend_the_wait_for_a_silent_bot() -> None:
 
 def test_overrun_within_the_margin_is_explained() -> None:
     match, *_ = play("1/move", {"think": 1.02})
-    assert "came 20 ms late, forgiven; bot (network: the way takes 0 ms" in warnings(match)
+    assert "came 20 ms late, within the margin; bot (network: the way takes 0 ms" in warnings(match)
 
 
 def test_decisive_credit_is_explained() -> None:
     match, *_ = play("1/move", {"think": 0.95, "way": 0.08})
     assert end(match)[1] == "rules"
-    assert "ply 3 came 29 ms after its time was up, not its own: network: the way takes 80 ms" in warnings(match)
+    assert "ply 3 came 29 ms after its time, which is not its fault: network: the way takes 80 ms" in warnings(match)
 
 
 # -- the same program ------------------------------------------------------------------------------------------------
