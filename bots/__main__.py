@@ -1,4 +1,4 @@
-"""`python -m ggp.bots NAME [name=value …]` is `ggp bot NAME [name=value …]`."""
+"""`python -m ggp.bots NAME [name=value …]`: the same as `ggp bot NAME [name=value …]`."""
 
 import sys
 

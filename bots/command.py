@@ -1,6 +1,6 @@
-"""`ggp bot NAME [name=value …]`: a built-in bot on stdin and stdout; without a name, which bots there are.
+"""`ggp bot NAME [name=value …]`: run a built-in bot on stdin and stdout; without a name, list the bots.
 
-`ggp bot --check` starts none: for a JSON array of such words it says what is wrong with each.
+`ggp bot --check` starts no bot: it reads a JSON array of such command lines and reports the problem of each.
 """
 
 import json
@@ -18,25 +18,25 @@ from ggp.engines.game import Option, OptionError
 from ggp.protocol.errors import CommandFailed
 
 BOTS = {
-    "random": "chooses among all possible turns with equal chance",
-    "greedy": "tries every move with a few random games, one ply deep, and keeps an eye on its clock",
-    "mcts": "searches a tree of random games: by playouts, time and threads of your choice",
-    "oneshot": "starts a program of yours for every move: see ggp bot oneshot --help",
+    "random": "chooses among all legal moves with equal probability",
+    "greedy": "tries every move with a few random games, one ply deep, within its time",
+    "mcts": "searches a tree of random games, with options for playouts, time and threads",
+    "oneshot": "starts your program for every move: see ggp bot oneshot --help",
     "llm": "asks a language model for every move: see ggp bot llm --help",
-    "mcp": "lets an agent play by the Model Context Protocol: see ggp bot mcp --help",
-    "uci": "plays chess by an engine of UCI: see ggp bot uci --help",
-    "openspiel": "plays OpenSpiel's games by a bot of OpenSpiel: see ggp bot openspiel --help",
+    "mcp": "lets an agent play through the Model Context Protocol: see ggp bot mcp --help",
+    "uci": "plays chess with a UCI engine: see ggp bot uci --help",
+    "openspiel": "plays OpenSpiel's games with a bot of OpenSpiel: see ggp bot openspiel --help",
 }
-ADAPTERS = ("llm", "mcp", "openspiel", "uci")  # those in ggp.bots.adapters
-OWN_OPTIONS = ("oneshot", *ADAPTERS)  # those that read their own command line
+ADAPTERS = ("llm", "mcp", "openspiel", "uci")  # bots in ggp.bots.adapters
+OWN_OPTIONS = ("oneshot", *ADAPTERS)  # bots that parse their own command line
 USAGE = "Usage: ggp bot NAME [name=value …] [--engine COMMAND|URL] [--gogui GAME [name=value …]]"
 GOGUI = """\
-  --engine COMMAND|URL          play the games of this engine, too, and ask it about their rules; may be repeated
-  --gogui GAME [name=value …]   play and rule this game under GoGui: answer genmove by points and passes"""
+  --engine COMMAND|URL          Also play the games of this engine, which knows their rules. May be repeated.
+  --gogui GAME [name=value …]   Play this game under GoGui, and answer genmove with points and passes."""
 
 
 def main(argv: list[str]) -> int:
-    """Run a bot until `quit` or the end of input. Returns the exit status; 2 and one line on stderr if badly called."""
+    """Run a bot until `quit` or the end of input. Return the exit status: 2 for an invalid command line."""
     if argv == ["--check"]:
         print(json.dumps([find_problem(words) for words in json.load(sys.stdin)]))
         return 0
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
 
 
 def complete(before: Sequence[str], typed: str) -> list[str]:
-    """Return what may come after these words of the command line, for a shell's completion."""
+    """Return the possible next words of the command line, for a shell's completion."""
     if not before:
         return [*BOTS, "--help"]
     if before[0] not in BOTS:
@@ -82,7 +82,7 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
 
 
 def find_problem(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return why `ggp bot WORDS` would not start, as ("command" or "options", one line); None if it would."""
+    """Return why `ggp bot WORDS` would not start, as ("command" or "options", one line), or None if it would."""
     name = words[0]
     if name not in BOTS:
         return "command", _unknown(name)
@@ -102,7 +102,7 @@ def _module(name: str) -> Any:
 def _unknown(name: str) -> str:
     near = get_close_matches(name, BOTS, 1)
     guess = f"; did you mean {near[0]}?" if near else ""
-    return f"unknown bot: {name[:40]}; there are: {' '.join(BOTS)}{guess}"
+    return f"unknown bot: {name[:40]}; known bots: {' '.join(BOTS)}{guess}"
 
 
 def _help(name: str, words: str, options: tuple[Option, ...]) -> str:

@@ -1,4 +1,4 @@
-"""A bot of the SDK that dials a lobby by itself: commands from a connection in place of stdin. Not what it answers."""
+"""Lets a bot of the SDK dial a lobby: its commands then come from a connection instead of stdin."""
 
 import contextlib
 import io
@@ -23,15 +23,15 @@ from ggp.protocol.transports.zmq import AccessRefused
 
 REPLACED, INTERRUPTED = 1, 130
 GOODBYE = "its author ended it"
-NOTICE = "{}: I play my game to the end, take no other, and leave; a second signal ends me now"
-_TEXTS = {"up": "connected {}", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "trying again in {} s"}
+NOTICE = "{}: finishing the current game, then leaving; send the signal again to exit now"
+_TEXTS = {"up": "connected {}", "lost": "{}", "bye": "the lobby said goodbye: {}", "wait": "retrying in {} s"}
 
 
 def dial_out(where: ScriptOptions, hello: Hello, make: Callable[[], Responder]) -> int:
     """Answer a lobby until `quit` or a signal, and return the exit status.
 
-    Each connection gets its own Responder. In the main thread, what is written to stderr goes to the lobby too, the
-    first SIGTERM or Ctrl-C lets the game end, and the second ends the bot with a goodbye.
+    Each connection gets its own Responder. In the main thread, stderr output also goes to the lobby, the first SIGTERM
+    or Ctrl-C lets the game end, and the second one ends the bot with a goodbye.
     """
     try:
         pair = read_pair(Path(where.key)) if where.key else None
@@ -51,7 +51,7 @@ def dial_out(where: ScriptOptions, hello: Hello, make: Callable[[], Responder]) 
             _answer(dial, make, told, stopping)
             reason = "it received quit"
         except Replaced as error:
-            print(f"{hello.name}: another connection of this bot took this one's place: {error}", file=sys.stderr)
+            print(f"{hello.name}: another connection of this bot replaced this one: {error}", file=sys.stderr)
             reason, status = "", REPLACED
         except AccessRefused as error:
             print(f"{hello.name}: {error}", file=sys.stderr)
@@ -66,9 +66,9 @@ def dial_out(where: ScriptOptions, hello: Hello, make: Callable[[], Responder]) 
 
 
 class LobbyNotice(io.TextIOBase):
-    """A context manager that replaces stderr and stdout by itself, and keeps what is written for the lobby.
+    """A context manager that replaces stdout and stderr with itself, and keeps their lines for the lobby.
 
-    Everything goes to `beneath`, too. Any thread may write.
+    Everything is also written to `beneath`. Any thread may write.
     """
 
     def __init__(self, beneath: TextIO | None) -> None:
@@ -88,33 +88,38 @@ class LobbyNotice(io.TextIOBase):
 
     @property
     def buffer(self) -> io.BufferedIOBase:
-        """Return the stream for bytes, which are not passed on."""
+        """Return the stream for bytes, which are not sent to the lobby."""
         return self._beneath.buffer  # type: ignore[return-value]
 
     def writable(self) -> bool:
+        """Return True."""
         return True
 
     def write(self, text: str) -> int:
+        """Write text, and keep it for the lobby."""
         with self._lock:
             self._lines.add(text.encode("utf-8", "backslashreplace"))
         return self._beneath.write(text)
 
     def flush(self) -> None:
+        """Flush the real stream."""
         self._beneath.flush()
 
     def fileno(self) -> int:
+        """Return the descriptor of the real stream."""
         return self._beneath.fileno()
 
     def isatty(self) -> bool:
+        """Return True if the real stream is a terminal."""
         return self._beneath.isatty()
 
     def lines(self) -> list[str]:
-        """Return the lines to pass on now, within the limit for each second."""
+        """Return the lines to send now, within the limit per second."""
         with self._lock:
             return [line for line in self._lines.lines(time.monotonic()) if line.strip()]
 
     def _move_logging(self, old: object, new: object) -> None:
-        """Redirect logging, whose handlers keep the stream that they found before `run`."""
+        """Redirect logging, whose handlers keep the stream that they had before `run`."""
         if logging := sys.modules.get("logging"):
             for handler in logging.root.handlers:
                 if getattr(handler, "stream", None) is old:
@@ -124,7 +129,7 @@ class LobbyNotice(io.TextIOBase):
 def _answer(dial: Dial, make: Callable[[], Responder], told: LobbyNotice, stopping: Stopping | None) -> None:
     number, responder = 0, make()
     while not responder.closed:
-        if stopping and stopping.number:  # before the wait, which a signal that came while it thought does not end
+        if stopping and stopping.number:  # checked here, because a signal during the last move does not end the wait
             dial.leave(GOODBYE)
         dial.poll(None)
         if stopping:
@@ -135,9 +140,9 @@ def _answer(dial: Dial, make: Callable[[], Responder], told: LobbyNotice, stoppi
                     number, responder = dial.number, make()
                 responder.receive(message.data)
                 while (answer := _think(responder, stopping)) is not None:
-                    dial.poll(0)  # what happened while it thought
+                    dial.poll(0)  # handle what happened while it thought
                     _pass_on(dial, told)
-                    if number == dial.number:  # else the asking connection is gone
+                    if number == dial.number:  # otherwise the connection that asked is gone
                         dial.send(LobbyAnswer(answer))
         _pass_on(dial, told)
 

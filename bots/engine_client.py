@@ -1,6 +1,6 @@
-"""A bot's own conversation with an engine: a process that it starts, or a service that listens.
+"""A bot's conversation with an engine: a process that it starts, or a service that listens.
 
-Questions may be posted ahead: their answers are read, in order, before the next one that is waited for.
+Commands may be sent ahead. Their answers are read, in order, before the next answer that is waited for.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ from ggp.protocol.transports.blocking import run_blocking
 from ggp.protocol.transports.pipe import Pipe
 
 NEEDED = ("ggp-games", "ggp-options", "ggp-new", "ggp-play", "ggp-legal_moves")
-START = 30.0  # seconds until it has said what it can
+START = 30.0  # seconds until the engine has listed its commands
 PATIENCE_VARIABLE = "GGP_ENGINE_PATIENCE"
-OPTIONAL_VARIABLE = "GGP_ENGINES_OPTIONAL"  # "1": without an engine that cannot be reached its games are left out
-# Seconds for an answer. A referee waits 10 s for its engine, and for a bot 10 s longer than its clock: a bot that gives
-# up sooner can still say that its engine is at fault. The referee sets the variable when it waits longer.
+OPTIONAL_VARIABLE = "GGP_ENGINES_OPTIONAL"  # "1": leave out the games of an engine that cannot be reached
+# Seconds for an answer. A referee waits 10 s for its engine, and 10 s beyond a bot's clock for the bot. A bot that
+# gives up earlier can still report that its engine is at fault. The referee sets the variable if it waits longer.
 PATIENCE = float(os.environ.get(PATIENCE_VARIABLE, "9"))
-LONG = 600.0  # seconds for one that counts or plays games
-ENDING = 2.0  # seconds to leave after the end of its input
-_GAMES = os.pathsep.join(("/usr/games", "/usr/local/games"))  # where Debian puts games; not in every PATH
+LONG = 600.0  # seconds for an answer that needs counting or random games
+ENDING = 2.0  # seconds to exit after the end of its input
+_GAMES = os.pathsep.join(("/usr/games", "/usr/local/games"))  # Debian's folders for games, which PATH may lack
 
 Then = Callable[[Reply], None]
 
@@ -40,13 +40,18 @@ def find_program(name: str) -> str | None:
 
 
 class EngineClient:
-    """A connection to the engine of a command line or of an address (tcp://, ipc://).
+    """A connection to the engine of a command line or an address (tcp://, ipc://).
 
-    `commands` are those that it lists. `revive` restarts an engine that has ended; `generation` counts the starts.
+    `commands` are the commands that it lists. `revive` restarts an engine that has ended; `generation` counts the
+    starts.
     """
 
     def __init__(self, where: str) -> None:
-        """Start the engine. Raises OptionError, which names it, if that fails."""
+        """Start the engine.
+
+        Raises:
+            OptionError: It cannot be started, or is not an engine.
+        """
         self.where = where
         self.generation = 0
         self.commands: frozenset[str] = frozenset()
@@ -56,14 +61,15 @@ class EngineClient:
         self._start()
 
     def post(self, line: str, then: Then) -> None:
-        """Send a question without waiting; `then` gets the answer later."""
+        """Send a command without waiting; `then` gets the answer later."""
         self._send(line)
         self._posted.append(then)
 
     def settle(self) -> None:
-        """Read the answers to all posted questions.
+        """Read the answers to all posted commands.
 
-        Raises CommandFailed for an unexpected one. The engine is closed then, because later answers were not read.
+        Raises:
+            CommandFailed: An answer is unexpected. The engine is then closed, because later answers were not read.
         """
         try:
             while self._posted:
@@ -74,20 +80,32 @@ class EngineClient:
             raise
 
     def ask(self, *lines: str, patience: float = PATIENCE) -> list[Reply]:
-        """Ask all in one write, and wait for the answers. Raises CommandFailed if the engine fails."""
+        """Send all commands in one write and return their answers.
+
+        Raises:
+            CommandFailed: The engine fails.
+        """
         self._send(*lines)
         self.settle()
         return [self._receive(patience) for _ in lines]
 
     def text(self, line: str, patience: float = PATIENCE) -> str:
-        """Ask one question and return the answer. Raises CommandFailed with the engine's reason if it refuses."""
+        """Send a command and return its answer.
+
+        Raises:
+            CommandFailed: The engine refuses it, with the engine's reason, or fails.
+        """
         (reply,) = self.ask(line, patience=patience)
         if not reply.ok:
             raise CommandFailed(reply.text or f"the engine refuses {line[:80]}")
         return reply.text
 
     def revive(self) -> None:
-        """Start the engine again if it is gone. Raises CommandFailed."""
+        """Restart the engine if it has ended.
+
+        Raises:
+            CommandFailed: It cannot be started.
+        """
         if self._channel is None:
             try:
                 self._start()
@@ -95,7 +113,7 @@ class EngineClient:
                 raise CommandFailed(str(error)) from None
 
     def close(self) -> None:
-        """End the process, or leave the service."""
+        """End the process, or disconnect from the service."""
         channel, self._channel = self._channel, None
         self._posted.clear()
         if channel is not None:
@@ -113,30 +131,34 @@ class EngineClient:
             self._channel = Channel(self._transport(), PeerRole.ENGINE)
             deadline = self._channel.now() + START
             run_blocking(self._channel.probe_ids(deadline))
-            self._channel.connection.ids = False  # order is enough here, and saves the parsing of numbers
+            self._channel.connection.ids = False  # answers come in order, so ids would only cost time
             self.commands = run_blocking(self._channel.list_commands(deadline))
         except AddressError as error:
             raise OptionError(f"--engine {self.where}: {error}") from None
         except PEER_FAULTS as error:
             self.close()
-            raise OptionError(f"--engine {self.where}: it does not answer as an engine: {error}") from None
+            raise OptionError(f"--engine {self.where}: it does not answer like an engine: {error}") from None
         if missing := [name for name in NEEDED if name not in self.commands]:
             self.close()
-            raise OptionError(f"--engine {self.where}: it lists no {', '.join(missing)}, so it is no engine")
+            raise OptionError(
+                f"--engine {self.where}: it is not an engine, because it does not list {', '.join(missing)}"
+            )
         self.generation += 1
 
     def _transport(self) -> Transport:
         if self.where.startswith(("tcp://", "ipc://")):
-            from ggp.protocol.transports.zmq import Dealer  # ZeroMQ, which most bots need not load
+            from ggp.protocol.transports.zmq import Dealer  # imported late, because most bots do not need ZeroMQ
 
             return Dealer(self.where)
         try:
             words = shlex.split(self.where)
         except ValueError as error:
-            raise OptionError(f"--engine {self.where!r} is no command line: {str(error).lower()}") from None
+            raise OptionError(f"--engine {self.where!r} is not a valid command line: {str(error).lower()}") from None
         program = words and find_program(words[0])
         if not program:
-            raise OptionError(f"--engine {self.where!r}: there is no such program: give its path, or its address")
+            raise OptionError(
+                f"--engine {self.where!r}: there is no such program: give its path, or the address of a service"
+            )
         try:
             self._process = subprocess.Popen(
                 [program, *words[1:]],
@@ -169,6 +191,6 @@ class EngineClient:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> CommandFailed:
-        """Close the engine, which is useless after such an error."""
+        """Close the engine, which is unusable after such an error, and return the failure."""
         self.close()
-        return CommandFailed(f"the engine {self.where} fails: {error}")
+        return CommandFailed(f"the engine {self.where} fails: {error}")  # the referee looks for "fails:"

@@ -1,6 +1,6 @@
-"""The bot that looks one ply deep: random games after every move, and the move that won most. No tree, no memory.
+"""The bot that looks one ply ahead: it plays random games after every move and chooses the best. No tree, no memory.
 
-It is watched by its clock, never by its depth: when the time for a move is over it takes the best so far.
+Its clock limits it, not a depth: when the time for a move is over, it plays the best move found so far.
 """
 
 import random
@@ -17,15 +17,19 @@ OPTIONS = (
     SEED,
     Option("resign", "enum", "on", "on,off"),
 )
-ROUND = 5  # random games after a move before the next move gets its turn
+ROUND = 5  # random games after one move before the next move is tried
 HOPELESS = 0.01  # resign when no move wins more often than this
-CERTAIN = 200  # random games, at least, before anything counts as decided
-QUIET = ("pass", "button")  # preferred, in this order, to moves that are no better
+CERTAIN = 200  # the fewest random games before anything counts as decided
+QUIET = ("pass", "button")  # preferred, in this order, to moves that are not better
 SWAP = "swap-sides"
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve stdin with the options `playouts=N`, `seed=N`, `resign=on|off`. Raises OptionError."""
+    """Serve stdin with the options `playouts=N`, `seed=N` and `resign=on|off`.
+
+    Raises:
+        OptionError: An option is invalid.
+    """
     options = parse_options("greedy", OPTIONS, words)
     chance = BotRng(int(options["seed"]))
     choose = make_choose(int(options["playouts"]), chance, options["resign"] == "on")
@@ -38,7 +42,7 @@ def make_choose(playouts: int, chance: BotRng, resigns: bool) -> Choose:
     def choose(position: Position) -> str:
         chance.begin_ply(position.ply)
         if position.phase == "agree":
-            return "dead:"  # it plays everything out, so nothing that stands is dead
+            return "dead:"  # it plays everything out, so no group on the board is dead
         budget = position.budget
         deadline = None if budget is None else time.monotonic() + budget / 1000
         candidates = [Candidate(position, move) for move in position.legal_moves()]
@@ -58,10 +62,10 @@ def make_choose(playouts: int, chance: BotRng, resigns: bool) -> Choose:
 
 
 class Candidate:
-    """A legal move, and how the random games after it ended. A draw is half a win.
+    """A legal move with the results of the random games after it. A draw is half a win.
 
-    Random games are counted by colour, and a swap of sides leaves the board and the turn alone. So `won` are the games
-    of the colour that the mover holds after the move, whether or not sides are swapped later.
+    Random games are counted by colour, and a swap of sides changes neither the board nor the turn. So `won` counts the
+    games won by the colour that the mover has after the move, even if sides are swapped later.
     """
 
     def __init__(self, position: Position, move: str) -> None:
@@ -79,11 +83,11 @@ class Candidate:
 
     @property
     def rate(self) -> float:
-        """Return the value for the mover: the share of its colour, or the smaller one if the opponent may choose."""
+        """Return the value for the mover: its colour's share, or the smaller share if the opponent may choose sides."""
         return min(self.share, 1 - self.share) if self._swap_follows else self.share
 
     def sample(self, games: int, seed: int) -> None:
-        """Play that many random games more after the move."""
+        """Play `games` more random games after the move."""
         if self._after is None:
             self._after = self._position.copy()
             self._after.play(self.move)
@@ -97,9 +101,10 @@ class Candidate:
         self.won += (black if self._colour_after(after) == "black" else white) + draws / 2
 
     def loses_as_it_stands(self, hope: float) -> bool:
-        """Return True for a pass that loses if the opponent passes too, while `hope` says that another move may win.
+        """Return True for a pass that loses if the opponent passes too, although another move may win.
 
-        Random games do not show that: they seldom pass while there is something else to play.
+        Random games do not show this, because they rarely pass while other moves remain. `hope` is the value of the
+        best other move.
         """
         after = self._after
         if self.move != "pass" or after is None or after.phase == "over" or hope <= HOPELESS:
@@ -113,7 +118,7 @@ class Candidate:
 
 
 def try_all(candidates: Sequence[Candidate], playouts: int, chance: random.Random, deadline: float | None) -> None:
-    """Play `playouts` games for each candidate, a few in turn, until the time is over; at least one gets some."""
+    """Play `playouts` games for each candidate, a few at a time, until the deadline; at least one gets some."""
     for done in range(0, playouts, ROUND):
         for candidate in candidates:
             candidate.sample(min(ROUND, playouts - done), chance.getrandbits(63))
@@ -139,15 +144,15 @@ def even_bid(candidates: Sequence[Candidate], games: int, chance: random.Random,
 
 
 def look_closely(candidate: Candidate, games: int, chance: random.Random, deadline: float | None) -> None:
-    """Play on until this many games are played or the time is over; at least one round after every move."""
+    """Play more random games until this number or the deadline is reached, but at least one round."""
     while candidate.games < games and not (candidate.games and _is_over(deadline)):
         candidate.sample(min(ROUND, games - candidate.games), chance.getrandbits(63))
 
 
 def settle(candidates: Sequence[Candidate], chance: random.Random, deadline: float | None) -> Candidate:
-    """Return the best candidate; a quiet one only if a close look finds it as good as the best other one.
+    """Return the best candidate; a quiet one only if a closer look finds it as good as the best other one.
 
-    Swapping sides gets such a look too: the best of many moves after a few games owes much to luck.
+    Swapping sides gets a closer look too, because the best of many moves after a few games is often just lucky.
     """
     loud = [candidate for candidate in candidates if candidate.move not in QUIET]
     quiet = [candidate for candidate in candidates if candidate.move in QUIET]

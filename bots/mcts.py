@@ -1,7 +1,7 @@
 """The bot that searches: a tree of playouts on the compiled core (engines/core/search.hpp), kept from move to move.
 
-Here is what a tree of one side's moves cannot say: bids, sides and dead stones; and for how long to think.
-A game without a compiled core is searched by ggp.bots.tree_search.
+This module decides what the search of one side's moves cannot: bids, sides, dead stones, and how long to think. A game
+without a compiled core is searched by ggp.bots.tree_search.
 """
 
 import os
@@ -17,27 +17,31 @@ from ggp.engines.game import IllegalMove, Option, Search, State
 from ggp.engines.scene import pieces_by_cell
 
 OPTIONS = (
-    Option("playouts", "int", "1000", "0..100000000"),  # a move; 0: as many as the time allows
-    Option("time", "int", "0", "0..3600000"),  # milliseconds a move at most; 0: what the clock allows
+    Option("playouts", "int", "1000", "0..100000000"),  # playouts a move; 0: as many as the time allows
+    Option("time", "int", "0", "0..3600000"),  # the most milliseconds a move; 0: as the clock allows
     Option("threads", "int", "1", "1..64"),
-    Option("memory", "int", "64", "1..65536"),  # MB for the tree: when it is full it grows no more
+    Option("memory", "int", "64", "1..65536"),  # MB for the tree, which stops growing when it is full
     SEED,
     Option("resign", "enum", "on", "on,off"),
 )
-UNLIMITED = 1.0  # seconds a move if there is neither a number of playouts nor a clock
+UNLIMITED = 1.0  # seconds a move if neither playouts nor a clock limit it
 HOPELESS = 0.02  # resign when no move wins more often than this
-ENOUGH = 100  # playouts, at least, before anything counts as hopeless
-LIVES = 40  # random games in which a group must live to be alive
-DEAD = 0.2  # it is dead when it outlives no larger share of them
+ENOUGH = 100  # the fewest playouts before anything counts as hopeless
+LIVES = 40  # random games that decide whether a group is alive
+DEAD = 0.2  # a group that survives at most this share of them is dead
 SWAP, KEEP = "swap-sides", "keep-sides"
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve stdin with the options above. Raises OptionError."""
+    """Serve stdin with the options above.
+
+    Raises:
+        OptionError: An option is invalid.
+    """
     options = parse_options("mcts", OPTIONS, words)
     threads, cores = int(options["threads"]), len(os.sched_getaffinity(0))
     if threads > cores:
-        print(f"mcts: {threads} threads, but cores: {cores}; see the option threads", file=sys.stderr)
+        print(f"mcts: threads={threads} is more than the number of processor cores, {cores}", file=sys.stderr)
     bot = Searcher(
         BotRng(int(options["seed"])),
         playouts=int(options["playouts"]),
@@ -50,15 +54,15 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 class Look(NamedTuple):
-    """The result of searching a position whose sides are not settled."""
+    """The result of searching a position before sides are chosen."""
 
-    black: float  # what Black may hope for when all keep their sides, from 0 to 1
+    black: float  # Black's winning chance if nobody swaps, from 0 to 1
     visits: int
     nodes: int
 
 
 class Searcher:
-    """A player that keeps the tree of a game as long as the plies follow those that were searched."""
+    """A player that keeps the search tree of a game as long as the plies follow it."""
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class Searcher:
         megabytes: int = 64,
         resigns: bool = False,
     ) -> None:
-        """Create it with limits for each move, 0 for none, and the size of its tree."""
+        """Create it with limits for each move (0: none) and the size of its tree."""
         self._chance = chance
         self._playouts, self._milliseconds = playouts, milliseconds
         self._threads, self._megabytes, self._resigns = threads, megabytes, resigns
@@ -78,12 +82,12 @@ class Searcher:
         self._plies: list[tuple[int, str, str]] = []
 
     def begin_match(self, seed: int) -> None:
-        """Forget all, and draw from here on what this seed and the bot's own make."""
+        """Forget everything, and derive further random numbers from this seed and the bot's own."""
         self._search = None
         self._chance.begin_match(seed)
 
     def choose(self, position: Position) -> str:
-        """Return a legal move of any phase, or `resign`.
+        """Return a legal move in any phase, or `resign`.
 
         With one thread, the same seed, plies and playouts give the same move.
         """
@@ -117,7 +121,7 @@ class Searcher:
         """Return the current search if the plies lead from its position to this one, else a new search."""
         known, plies = len(self._plies), list(position.plies)
         if self._search is not None and plies[:known] == self._plies:
-            with suppress(IllegalMove):  # of another game, or after a move was taken back: then it starts again, below
+            with suppress(IllegalMove):  # another game, or a move was taken back: then a new search begins below
                 for _, _, move in plies[known:]:
                     self._search.play(move)
         if self._search is None or plies[:known] != self._plies or self._search.hash() != position.hash():
@@ -129,13 +133,13 @@ class Searcher:
         seed = self._chance.getrandbits(63)
         search = state.search(seed, self._threads, self._megabytes)
         if search is None:
-            from ggp.bots.tree_search import TreeSearch  # of games without a core only
+            from ggp.bots.tree_search import TreeSearch  # imported late: only games without a core need it
 
             search = TreeSearch(state, seed, self._megabytes)
         return search
 
     def _seconds(self, position: Position) -> float:
-        """Return how long to think; 0 if the number of playouts is the only limit."""
+        """Return how many seconds to think, or 0 if the number of playouts is the only limit."""
         limits = [ms for ms in (self._milliseconds or None, position.budget) if ms is not None]
         if limits:
             return min(limits) / 1000
@@ -180,7 +184,7 @@ class Searcher:
         return Look(black, sum(vote[1] for vote in votes), search.nodes)
 
     def _agree(self, position: Position) -> str:
-        """Return `dead:` and one stone of each group that does not outlive random games."""
+        """Return `dead:` and one stone of each group that does not survive random games."""
         groups = position.groups()
         if not groups:
             return "dead:"
@@ -198,17 +202,17 @@ class Searcher:
 
 
 def worth(won: float, proof: str) -> float:
-    """Return what a move is worth to its player, from 0 to 1: the proven value, or else the share of wins so far."""
+    """Return the value of a move for its player, from 0 to 1: the proven value, or else the share of wins."""
     return {"win": 1.0, "loss": 0.0, "draw": 0.5}.get(proof, won)
 
 
 def play_on(position: Position, stone: str) -> State:
-    """Return the position in which play resumes after two different lists of dead stones, one of them with `stone`."""
+    """Return the position after the sides have named different lists of dead stones, one of them with `stone`."""
     for first in ("dead:", f"dead:{stone}"):
         state = position.copy()
         state.play(first)
         if state.phase == "agree":
             state.play(f"dead:{stone}")
         if state.phase != "over":
-            break  # else both lists were the same
+            break  # otherwise both lists were the same
     return state

@@ -1,6 +1,6 @@
-"""The words after a bot's name: `name=value` of a built-in bot, `--connect` and others of a script of the SDK.
+"""The command line of a bot: `name=value` for built-in bots, `--connect` and others for scripts of the SDK.
 
-Not the options of a game (ggp.engines.game has them).
+The options of a game are in ggp.engines.game.
 """
 
 import sys
@@ -13,12 +13,12 @@ from ggp.engines.game import Option, OptionError
 
 BAD_USAGE = 2
 _VALUES = {
-    "--connect": ("connect", "tcp://HOST:PORT[,…]", "dial the lobby there, at one of its addresses, and play"),
-    "--key": ("key", "FILE", "for --connect: your key pair (ggp keys new)"),
-    "--server-key": ("server_key", "KEY|FILE", "for --connect: the lobby's public key"),
-    "--name": ("name", "NAME", "for --connect: the bot's name at the lobby"),
-    "--engine": ("engine", "COMMAND|URL", "play the games of this engine too, which it asks about them"),
-    "--bind": ("bind", "URL", "listen at tcp://127.0.0.1:PORT or ipc://FILE"),
+    "--connect": ("connect", "tcp://HOST:PORT[,…]", "Dial this lobby, at one of its addresses, and play."),
+    "--key": ("key", "FILE", "Your key pair for --connect (see ggp keys new)."),
+    "--server-key": ("server_key", "KEY|FILE", "The lobby's public key, for --connect."),
+    "--name": ("name", "NAME", "The bot's name at the lobby, for --connect."),
+    "--engine": ("engine", "COMMAND|URL", "Also play the games of this engine."),
+    "--bind": ("bind", "URL", "Listen at tcp://127.0.0.1:PORT or ipc://FILE."),
 }
 _NO_CHALLENGES = "--no-challenges"
 
@@ -27,8 +27,14 @@ _NO_CHALLENGES = "--no-challenges"
 class ScriptOptions:
     """The options of a script of the SDK.
 
-    `connect` and `bind`: where to dial or to listen, "" for standard input; `name`: the bot's name at the lobby;
-    `challenges`: others may challenge it there; `engine`: an engine whose games it plays too.
+    Attributes:
+        connect: Addresses of a lobby to dial, "" for none.
+        key: Key file for the lobby.
+        server_key: The lobby's public key.
+        name: The bot's name at the lobby.
+        challenges: Whether others may challenge it there.
+        bind: Address to listen at, "" for none.
+        engine: An engine whose games it also plays.
     """
 
     connect: str = ""
@@ -40,7 +46,7 @@ class ScriptOptions:
     engine: str = ""
 
     def with_environment(self, environment: Mapping[str, str]) -> "ScriptOptions":
-        """Return it with GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
+        """Return the options with GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME as defaults, unless it listens."""
         if self.bind:
             return self
         return replace(
@@ -53,9 +59,9 @@ class ScriptOptions:
 
 
 def read_options(bot: str, words: Sequence[str], said: ScriptOptions) -> ScriptOptions:
-    """Return `said` with the values of the command line in place of its own.
+    """Return `said`, updated with the options of the command line.
 
-    Exits with status 2 and one line for an unknown word, with 0 after `--help`.
+    It exits with status 2 and one line for an unknown word, and with 0 after `--help`.
     """
     found: dict[str, str | bool] = {}
     rest = iter(words)
@@ -69,12 +75,12 @@ def read_options(bot: str, words: Sequence[str], said: ScriptOptions) -> ScriptO
         elif name in _VALUES:
             value = value if equals else next(rest, "")
             if not value or (not equals and value.startswith("--")):
-                example = "an address follows, as in --connect tcp://127.0.0.1:5500"
-                _wrong(bot, f"{name}: {example if name == '--connect' else f'{_VALUES[name][1]} follows'}")
+                example = "needs an address, as in --connect tcp://127.0.0.1:5500"
+                _wrong(bot, f"{name} {example if name == '--connect' else f'needs {_VALUES[name][1]}'}")
             found[_VALUES[name][0]] = value
         else:
             near = get_close_matches(name, [*_VALUES, _NO_CHALLENGES, "--help"], 1)
-            _wrong(bot, f"unknown word: {word[:60]}{f'; did you mean {near[0]}?' if near else ''}")
+            _wrong(bot, f"unknown argument: {word[:60]}{f'; did you mean {near[0]}?' if near else ''}")
     if "bind" in found and "connect" in found:
         _wrong(bot, "--bind listens and --connect dials: choose one")
     if "bind" in found:
@@ -88,26 +94,26 @@ def _wrong(bot: str, text: str) -> NoReturn:
 
 
 def _script() -> str:
-    """Return the name of the script that the user started; the bot's name is not a command."""
+    """Return the name of the script that the user started. The bot's name is not a command."""
     return sys.argv[0].rpartition("/")[2]
 
 
 def _usage() -> str:
     rows = [f"  {f'{word} {value}':28}{text}" for word, (_, value, text) in _VALUES.items()]
     rows += [
-        f"  {_NO_CHALLENGES:28}for --connect: rated games only",
-        f"  {'--gogui GAME [name=value …]':28}play and rule this game under GoGui",
-        f"  {'--help':28}this",
+        f"  {_NO_CHALLENGES:28}Play only rated games, for --connect.",
+        f"  {'--gogui GAME [name=value …]':28}Play this game under GoGui.",
+        f"  {'--help':28}Show this text.",
     ]
     head = f"Usage: {_script()} [OPTION …]\n\nA bot of the General Game Protocol. It answers commands on stdin, or:\n"
-    tail = "\nGGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME in the environment say the same."
+    tail = "\nThe environment variables GGP_CONNECT, GGP_KEY, GGP_SERVER_KEY and GGP_NAME set the defaults."
     return "\n".join([head, *rows, tail])
 
 
 def flags_in(words: Sequence[str], flags: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield (`--flag`, value) for `--flag value` and `--flag=value` of these flags, and ("", word) for any other word.
+    """Yield (`--flag`, value) for these flags, and ("", word) for any other word.
 
-    The value is "" if nothing follows.
+    Both `--flag value` and `--flag=value` are accepted. The value is "" if nothing follows.
     """
     rest = iter(words)
     for word in rest:
@@ -122,9 +128,12 @@ ENGINE = "--engine"
 
 
 def split_engines(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a command line into the bot's own words and the values of `--engine`; words after `--` are left alone.
+    """Split a command line into the bot's own words and the values of `--engine`.
 
-    Raises ValueError for `--engine` without a value.
+    Words after `--` belong to the bot.
+
+    Raises:
+        ValueError: `--engine` has no value.
     """
     rest: list[str] = []
     engines: list[str] = []
@@ -138,25 +147,29 @@ def split_engines(words: Sequence[str]) -> tuple[list[str], list[str]]:
             continue
         value = value if equals else next(given, "")
         if not value.strip() or (not equals and value.startswith("--")):
-            raise ValueError(f"{ENGINE}: a command line or an address follows, as in {ENGINE} ./hexapawn")
+            raise ValueError(f"{ENGINE} needs a command line or an address, as in {ENGINE} ./hexapawn")
         engines.append(value)
     return rest, engines
 
 
 SEED = Option("seed", "int", "0", "0..1000000000")
-"""0: another seed for every process. What `set_random_seed` says of a match is combined with it (ggp.bots.rng)."""
+"""The bot's own seed, 0 for a new one in each process; `set_random_seed` is combined with it (ggp.bots.rng)."""
 
 
 def parse_options(bot: str, options: Sequence[Option], words: Iterable[str]) -> Mapping[str, int | str]:
-    """Return a value for every option. Raises OptionError, which names the bot's options."""
+    """Return a value for every option.
+
+    Raises:
+        OptionError: An option is unknown, repeated or invalid.
+    """
     known = {option.name: option for option in options}
     given: dict[str, int | str] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            raise OptionError(f"{bot}: {word[:40]}: write options as name=value")
+            raise OptionError(f"{bot}: {word[:40]} is not an option: write name=value")
         if name not in known:
-            raise OptionError(f"{bot} has no option {name[:40]}; it has: {' '.join(known) or 'none'}")
+            raise OptionError(f"{bot} has no option {name[:40]}; its options are: {' '.join(known) or 'none'}")
         if name in given:
             raise OptionError(f"{bot}: {name} is given twice")
         given[name] = _value(known[name], text)

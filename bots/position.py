@@ -1,4 +1,4 @@
-"""What a bot sees when it is asked for a move: the position, its colour, its time; a copy that it may change."""
+"""The position that a bot is asked about, with its colour and time."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -9,11 +9,15 @@ from ggp.engines.history import GameHistory
 
 
 class Position:
-    """An ggp.engines.game.State with more information; the methods of State do what they do there.
+    """A ggp.engines.game.State with more information; the methods of State work as they do there.
 
-    colour: `black` or `white`, whose move is asked for; equal to `to_play` until something is played here.
-    game, options: the rules. plies: (seat, colour, move) from the start, the opponent's last move at the end.
-    times: the clock. analysis: what the bot puts here is sent as JSON on request.
+    Attributes:
+        colour: `black` or `white`, the colour that is asked to move; equal to `to_play` until a move is played here.
+        game: Name of the game.
+        options: Options of the game.
+        plies: (seat, colour, move) of every ply so far, the opponent's last move at the end.
+        times: The clock.
+        analysis: Whatever the bot puts here is sent as JSON on request.
     """
 
     def __init__(self, line: GameHistory, state: State, times: BotClock) -> None:
@@ -37,86 +41,105 @@ class Position:
 
     @property
     def clock(self) -> int | None:
-        """Return the milliseconds on the bot's clock when it was asked, None without a clock."""
+        """Return the milliseconds on the bot's clock when it was asked, or None without a clock."""
         return self.times.left(self.colour)
 
     @property
     def budget(self) -> int | None:
-        """Return how many milliseconds a careful bot thinks about this move, None for no limit."""
+        """Return how many milliseconds a careful bot should think about this move, or None for no limit."""
         return self.times.budget(self.colour)
 
     @property
     def phase(self) -> str:
+        """Return the phase; see State.phase."""
         return self._state.phase
 
     @property
     def to_play(self) -> str:
+        """Return the colour to act, or `none` after the end."""
         return self._state.to_play
 
     @property
     def seat(self) -> int:
+        """Return the seat to act, or 0 after the end."""
         return self._state.seat
 
     @property
     def ply(self) -> int:
+        """Return the number of plies played."""
         return self._state.ply
 
     @property
     def result(self) -> str:
+        """Return the result, or "" before the end."""
         return self._state.result
 
     @property
     def winner(self) -> int:
+        """Return the seat that won, or 0."""
         return self._state.winner
 
     def play(self, move: str) -> str:
+        """Play a move; see State.play."""
         return self._state.play(move)
 
     def why_illegal(self, move: str) -> str:
+        """Return the reason why a move is illegal, or ""."""
         return self._state.why_illegal(move)
 
     def legal_moves(self) -> list[str]:
+        """Return the legal moves, sorted."""
         return self._state.legal_moves()
 
     def distinct_moves(self) -> list[str]:
-        """Return the legal moves without those that lead to the same position as an earlier one."""
+        """Return the legal moves, without those that lead to the same position as an earlier one."""
         if type(self._game).effect is Game.effect:
-            return self._state.legal_moves()  # no two moves of this game are alike
+            return self._state.legal_moves()  # all moves of this game have different effects
         first: dict[Hashable, str] = {}
         for move in self._state.legal_moves():
             first.setdefault(self._game.effect(move), move)
         return list(first.values())
 
     def hash(self) -> int:
+        """Return a hash that is equal for equal positions."""
         return self._state.hash()
 
     def copy(self) -> State:
-        """Return the bare state, without colour and clock, which a search copies again and again."""
+        """Return the bare state, without colour and clock; a search copies it many times."""
         return self._state.copy()
 
     def score(self) -> Score:
+        """Return the score of the current position; see State.score."""
         return self._state.score()
 
     def standing(self) -> str:
+        """Return the result if the game ended now; see State.standing."""
         return self._state.standing()
 
     def scene(self) -> Scene:
+        """Return the drawing; see State.scene."""
         return self._state.scene()
 
     def groups(self) -> list[list[str]]:
+        """Return the pieces as groups; see State.groups."""
         return self._state.groups()
 
     def captured(self) -> tuple[int, int]:
+        """Return the numbers of captured black and white pieces."""
         return self._state.captured()
 
     def perft(self, depth: int) -> int:
+        """Return the number of legal move sequences of that length."""
         return self._state.perft(depth)
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
+        """Play n random games from here; see State.playouts."""
         return self._state.playouts(n, seed, policy)
 
     def play_out(self, seed: int, policy: Policy) -> None:
+        """Play at random to the end; see State.play_out."""
         self._state.play_out(seed, policy)
 
     def search(self, seed: int, threads: int, megabytes: int) -> Search | None:
+        """Return a search from here; see State.search."""
         return self._state.search(seed, threads, megabytes)

@@ -1,4 +1,7 @@
-"""The bot that chooses among all possible turns with equal chance, passes and tokens too; the measure of all others."""
+"""The bot that chooses among all legal moves with equal probability, passes and the button included.
+
+All other bots are measured against it.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +13,11 @@ OPTIONS = (SEED,)
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve stdin with the options `seed=N`. Raises OptionError."""
+    """Serve stdin with the option `seed=N`.
+
+    Raises:
+        OptionError: An option is invalid.
+    """
     chance = BotRng(int(parse_options("random", OPTIONS, words)["seed"]))
     run(make_choose(chance), name="random", seed=chance.begin_match, engine=engines, words=())
 
@@ -18,7 +25,7 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 def make_choose(chance: BotRng) -> Choose:
     """Return a bot that always plays the same moves for the same seeds and positions.
 
-    Moves with the same result count once: in Taugo two runs may fill the same points from opposite ends.
+    Moves with the same result count once: in Taugo, two runs may fill the same points from opposite ends.
     """
 
     def choose(position: Position) -> str:

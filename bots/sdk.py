@@ -1,4 +1,4 @@
-"""A native bot is a function from position to move and one line, `run(choose)`; the conversation is kept up here.
+"""The SDK: a native bot is a function from position to move and one line, `run(choose)`.
 
     from ggp.bots.sdk import Position, run
 
@@ -7,12 +7,11 @@
 
     run(choose)
 
-The bot then plays every installed game, natively and (go) over plain GTP; under GoGui it plays and rules the game that
-the words `--gogui GAME [name=value …]` of its command line name. What it prints goes
-to stderr, because stdout is the conversation's; so does what the programs that it calls print. When
-`choose` raises, or names an illegal move, the bot answers `genmove` with `? ` and the reason, which costs the
-game (`refused`) and stays in its record. An illegal move is not sent, because then the bot's own board and the
-engine's would no longer be the same.
+The bot then plays every installed game, natively and (go) over plain GTP. Under GoGui it plays, and knows the rules of,
+the game given by `--gogui GAME [name=value …]`. Its output goes to stderr, because stdout is used for the conversation;
+so does the output of programs that it starts. If `choose` raises, or returns an illegal move, the bot answers `genmove`
+with `? ` and the reason. This loses the game (`refused`), and the reason stays in the record. An illegal move is never
+sent, because the boards of the bot and the engine would then differ.
 """
 
 import contextlib
@@ -38,19 +37,22 @@ from ggp.protocol.transports.pipe import report_on_stderr, serve_stdio
 
 __all__ = ["Bot", "Choose", "NoMove", "Position", "run"]
 
-MOST_SEEDS = 2**31  # "set_random_seed": from 0 to one less, as GNU Go reads it
+MOST_SEEDS = 2**31  # set_random_seed accepts 0 to one less, as GNU Go does
 
 Choose = Callable[[Position], str]
-"""What makes a bot: position -> a move of the game, in every phase (`swap-sides`, `bid:7`, `dead:` …), or `resign`."""
+"""The function that makes a bot. It returns a move in every phase (`swap-sides`, `bid:7`, `dead:` …), or `resign`."""
 
 Told = Callable[[str, str], object]
 
 
 class NoMove(Exception):
-    """An exception for `choose` to raise without a move: it loses the game, and the record keeps str(), one line."""
+    """An exception that `choose` may raise instead of moving.
+
+    The game is lost, and the record keeps str(), which should be one line.
+    """
 
 
-PLAIN = "go"  # the game of those who speak GTP only and never say `ggp-new`
+PLAIN = "go"  # the game of controllers that speak only GTP and never send `ggp-new`
 
 
 def run(  # noqa: PLR0913 - the keywords of the public interface
@@ -71,26 +73,32 @@ def run(  # noqa: PLR0913 - the keywords of the public interface
     registry: Registry | None = None,
     words: Sequence[str] | None = None,
 ) -> None:
-    """Answer stdin on stdout until `quit` or the end of input.
+    """Answer stdin on stdout until `quit` or the end of input, or dial a lobby, or listen.
 
-    name: by default that of the script. games: by default all that are installed. analysis: whether `choose`
-    puts something into `position.analysis`. seed: is called before each match of a series that can be repeated;
-    the bot then draws all chance from this number, so that the same match gets the same moves again.
-    told: is called with `ggp-new` and the game with its options when a game begins, with `ggp-result` and the result
-    when it is over.
-    connect: tcp://host:port of a lobby that the bot dials instead, or its several addresses, separated by commas, with
-    `key`, a file of `ggp keys new`, and `server_key`, the lobby's. What it prints or logs the lobby hears then, too, up
-    to twenty lines a second; the first SIGTERM or Ctrl-C lets the game end, the second says goodbye at once.
-    challenges: whether others may challenge it there to unrated games.
-    bind: tcp://127.0.0.1:PORT, ipc://FILE or unix://FILE, at which the bot listens instead, each connection with a
-    conversation of its own.
-    engine: a command line or an address (tcp://, ipc://), or several: the bot then plays the games of that engine, too,
-    and asks a process of its own about their rules. A position of them has the same methods.
-    registry: which games there are, in place of those that are installed and of `engine`.
-    words: of the command line, which say the same and win: `--connect URL --key FILE --server-key KEY --name NAME
-    --no-challenges`, `--bind URL`, `--engine COMMAND|URL`, `--help`. By default those of the script; any other word
-    ends it with status 2. A script with words of its own gives those that are left:
-    `words=parser.parse_known_args()[1]`.
+    Args:
+        choose: Returns a move for a position.
+        name: Name of the bot; by default that of the script.
+        version: Version of the bot.
+        games: Games that it plays; by default all installed games.
+        analysis: Whether `choose` puts data into `position.analysis`.
+        seed: Called before each match of a repeatable series. The bot then derives all random choices from this number,
+            so that the same match gives the same moves again.
+        told: Called with `ggp-new` and the game with its options when a game begins, and with `ggp-result` and the
+            result when it is over.
+        connect: tcp://host:port of a lobby to dial, or its several addresses separated by commas. The bot's output and
+            logging then go to the lobby too, at most twenty lines a second. The first SIGTERM or Ctrl-C lets the game
+            end; the second one disconnects at once.
+        key: For `connect`, a key file made by `ggp keys new`.
+        server_key: For `connect`, the lobby's public key.
+        challenges: Whether others may challenge the bot to unrated games at the lobby.
+        bind: tcp://127.0.0.1:PORT, ipc://FILE or unix://FILE to listen at. Each connection has its own conversation.
+        engine: A command line or an address (tcp://, ipc://) of an engine, or several. The bot also plays their games,
+            and asks its own engine process about their rules. A position of these games has the same methods.
+        registry: The games to use instead of the installed ones and those of `engine`.
+        words: Words of the command line, by default the script's. They override the arguments above: `--connect URL
+            --key FILE --server-key KEY --name NAME --no-challenges`, `--bind URL`, `--engine COMMAND|URL`, `--help`.
+            Any other word ends the bot with status 2. A script with its own options passes on the rest:
+            `words=parser.parse_known_args()[1]`.
     """
     name = name or sys.argv[0].rpartition("/")[2].removesuffix(".py") or "bot"
     try:
@@ -111,7 +119,7 @@ def run(  # noqa: PLR0913 - the keywords of the public interface
         return Responder(name, version, bot.handlers(), report_on_stderr)
 
     if said.connect:
-        from ggp.bots.dial_out import dial_out  # ZeroMQ, which most bots need not load
+        from ggp.bots.dial_out import dial_out  # imported late, because most bots do not need ZeroMQ
         from ggp.protocol.lobby_wire import Hello
 
         plays = games or registry.names()
@@ -126,17 +134,17 @@ def run(  # noqa: PLR0913 - the keywords of the public interface
 
 
 class _Forfeit(CommandFailed):
-    """The answer of a bot without a move."""
+    """The answer of a bot that has no move."""
 
     def with_analysis(self, analysis: dict[str, Any]) -> CommandFailed:
-        """Return the failure with the analysis as its second line, as the answer with a move has it."""
+        """Return the failure with the analysis as its second line, in the form of an answer with a move."""
         from json import dumps
 
         return CommandFailed(f"{self}\n{dumps(analysis, default=str)}" if analysis else str(self))
 
 
 class Bot:
-    """The commands of a bot, as handlers for a Responder; it reads and writes nothing itself."""
+    """The commands of a bot, as handlers for a Responder; it does no I/O itself."""
 
     def __init__(
         self,
@@ -149,18 +157,25 @@ class Bot:
         game: Sequence[str] = (),
         registry: Registry | None = None,
     ) -> None:
-        """Create it with the arguments of `run`. Raises CommandFailed for an impossible game or option.
+        """Create a bot with the arguments of `run`.
 
         Args:
-            choose: See run, like all that are not named here.
-            game: `GAME name=value …` to begin with, which the bot plays and rules for GoGui.
-            registry: The games, None for those that are installed.
+            choose: See run.
+            games: See run.
+            analysis: See run.
+            seed: See run.
+            told: See run.
+            game: `GAME name=value …` to start with; the bot plays it and knows its rules, for GoGui.
+            registry: The games; None for the installed ones.
+
+        Raises:
+            CommandFailed: The game or an option is impossible.
         """
         self._choose = choose
         self._analysis = analysis
         self._seed = seed
         self._told = told or (lambda command, words: None)
-        self._seeded = 0  # what it was last told
+        self._seeded = 0  # the last seed received
         self._session = Session(registry or Registry(), gogui=bool(game))
         self._clicks = Clicks(self._session) if game else None
         self.games = tuple(games) or tuple(self._session.registry.names())
@@ -170,11 +185,11 @@ class Bot:
 
     @property
     def line(self) -> GameHistory | None:
-        """Return the current game, kept by `play` and `genmove`."""
+        """Return the current game, which `play` and `genmove` update."""
         return self._session.line
 
     def handlers(self) -> dict[str, Handler]:
-        """Return the handlers of all commands but those that Responder answers itself."""
+        """Return the handlers of all commands, except those that Responder answers itself."""
         plain = {
             **gtp.handlers(self._session),
             **gtpgo.handlers(self._session),
@@ -203,7 +218,7 @@ class Bot:
         return table
 
     def _with_a_game(self, handler: Handler) -> Handler:
-        """Start a game of go before the first command: plain GTP names no game and does not announce a new one."""
+        """Start a game of go before the first command, because plain GTP does not announce a new game."""
 
         def answer(arguments: list[str]) -> str:
             if self._session.line is None and PLAIN in self.games:
@@ -213,11 +228,11 @@ class Bot:
         return answer
 
     def _keeping_komi(self, komi: Handler) -> Handler:
-        """Keep the komi of the command line: GoGui sends that of its own settings to a program, and none to a ruler."""
+        """Keep the komi of the command line, because GoGui sends the one from its settings."""
 
         def answer(arguments: list[str]) -> str:
             line, options = self._session.line, self._session.options
-            komi(arguments)  # refuses what is no number
+            komi(arguments)  # refuses anything that is not a number
             self._session.line, self._session.options = line, options
             return ""
 
@@ -255,7 +270,7 @@ class Bot:
         return self._move(arguments, "reg_genmove", play=False)[0]
 
     def _place_free_handicap(self, arguments: list[str]) -> str:
-        """Place as many handicap stones as asked for: on the fixed points first, then where `choose` says."""
+        """Place the requested number of handicap stones: on the fixed points first, then where `choose` wants."""
         line = self._session.need()
         if not line.game.setup:
             raise CommandFailed("unknown command")
@@ -280,7 +295,7 @@ class Bot:
         return " ".join(points)
 
     def _move(self, arguments: list[str], command: str, play: bool = True) -> tuple[str, Position | None]:
-        """Choose a move and play it. Return it, and the position as `choose` left it, None if it was not asked."""
+        """Choose a move and play it. Return it with the position, or with None if `choose` was not called."""
         line = self._session.need()
         if len(arguments) != 1:
             raise syntax_error(command)
@@ -300,18 +315,22 @@ class Bot:
             raise _complaint(f"the bot chose an illegal move, {move!r}: {error}") from None
 
     def _ask(self, position: Position) -> str:
-        """Return the answer of `choose`, which may not be a move. Raises CommandFailed."""
+        """Return the answer of `choose`, which may not be a legal move.
+
+        Raises:
+            CommandFailed: It raised an exception, or did not return text.
+        """
         try:
             move = self._choose(position)
         except NoMove as error:
             raise _Forfeit(str(_complaint(str(error)))) from None
         except Exception as error:
-            if not isinstance(error, CommandFailed):  # which the engine of the game brought about
+            if not isinstance(error, CommandFailed):  # a CommandFailed comes from the game's engine
                 traceback.print_exc()
             place = place_of(error)
             raise CommandFailed(f"the bot failed: {type(error).__name__}: {_short(str(error))}{place}") from None
         if not isinstance(move, str):
-            raise _complaint(f"the bot chose {move!r}, which is no text")
+            raise _complaint(f"the bot chose {move!r}, which is not text")
         return move
 
     def _set_random_seed(self, arguments: list[str]) -> str:
@@ -341,17 +360,21 @@ class Bot:
 
 
 def make_registry(engines: Sequence[str]) -> Registry:
-    """Return the installed games, with those of the engines. Raises OptionError."""
+    """Return the installed games, and those of the engines.
+
+    Raises:
+        OptionError: An engine cannot be used.
+    """
     if not engines:
         return Registry()
     from ggp.bots.engine_client import OPTIONAL_VARIABLE
-    from ggp.bots.foreign_game import EngineRegistry  # what most bots need not load
+    from ggp.bots.foreign_game import EngineRegistry  # imported late, because most bots do not need it
 
     return EngineRegistry(engines, optional=os.environ.get(OPTIONAL_VARIABLE) == "1")
 
 
 def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:
-    """Serve at this address until a signal; the exit status."""
+    """Serve at this address until a signal, and return the exit status."""
     from ggp.engines.command import serve_at
     from ggp.protocol.errors import AddressError
 
@@ -363,10 +386,10 @@ def _listen(name: str, url: str, make: Callable[[], Responder]) -> int:
 
 
 def _take_stdio() -> tuple[int, int]:
-    """Return stdin and stdout as descriptors that programs of the bot do not inherit.
+    """Return stdin and stdout as descriptors that programs started by the bot do not inherit.
 
-    They would eat commands, and answer them. Other readers of stdin find it empty from now on, and what is written to
-    stdout goes to stderr.
+    Otherwise these programs could read commands, or write answers. From now on stdin is empty for other readers, and
+    what is written to stdout goes to stderr.
     """
     stdin, stdout = (fcntl(descriptor, F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1))
     null = os.open(os.devnull, os.O_RDWR)
@@ -376,7 +399,7 @@ def _take_stdio() -> tuple[int, int]:
 
 
 def _to_move(line: GameHistory, colour: str) -> State:
-    """Return a copy of the position with that colour to move, which plain GTP may ask for out of turn (go)."""
+    """Return a copy of the position with that colour to move; plain GTP may ask out of turn (go)."""
     state = line.state.copy()
     if state.to_play != colour:
         if not line.game.setup or state.phase != "play":
@@ -386,7 +409,7 @@ def _to_move(line: GameHistory, colour: str) -> State:
 
 
 def _fixed_points(line: GameHistory, most: int) -> list[str]:
-    """Return GTP's handicap points of this board, at most so many."""
+    """Return up to `most` of GTP's handicap points of this board."""
     for number in range(min(most, 9), 1, -1):
         with contextlib.suppress(OptionError):
             return [point for (point,) in GameHistory(line.game, {**line.options, "handicap": number}).state.groups()]
@@ -394,7 +417,7 @@ def _fixed_points(line: GameHistory, most: int) -> list[str]:
 
 
 def _complaint(text: str) -> CommandFailed:
-    """Print it for the bot's author, and return it as the answer that the record keeps."""
+    """Print the text for the bot's author, and return it as the failure that the record keeps."""
     text = _short(text)
     print(text, file=sys.stderr, flush=True)
     return CommandFailed(text)

@@ -1,7 +1,8 @@
-"""A tree search for games without a compiled core: of an engine that is asked over the wire, or in plain Python.
+"""A tree search for games without a compiled core: games in plain Python, or of an engine over the wire.
 
-UCT: a child is chosen by its wins and by how seldom it was tried; a new leaf gets one random game. It does less than
-the core's search (no priors, no proofs beyond moves that end the game), and its answers have the same shape.
+It is UCT: it chooses a child by its wins and by how rarely it was tried, and plays one random game from each new leaf.
+It does less than the core's search (no priors, and no proofs except moves that end the game), but its results have the
+same form.
 """
 
 import math
@@ -11,12 +12,12 @@ import time
 from ggp.engines.game import Search, State
 
 _SWAP = "swap-sides"
-_CURIOSITY = 0.7  # the weight of what was seldom tried
+_CURIOSITY = 0.7  # weight of the exploration term
 _NODES_PER_MB = 500
 
 
 class SearchNode:
-    """A position of the tree. `black` is how many of the random games through it Black won."""
+    """A position of the tree; `black` is the number of random games through it that Black won."""
 
     __slots__ = ("black", "children", "left", "move", "state", "visits")
 
@@ -24,10 +25,10 @@ class SearchNode:
         self.state, self.move = state, move
         self.visits, self.black = 0, 0.0
         self.children: list[SearchNode] = []
-        self.left: list[str] | None = None  # moves without a child; None: not asked yet
+        self.left: list[str] | None = None  # moves without a child; None until they are needed
 
     def share(self, colour: str) -> float:
-        """Return how often that colour won, from 0 to 1."""
+        """Return the share of games that this colour won, from 0 to 1."""
         black = self.black / self.visits if self.visits else 0.5
         return black if colour == "black" else 1 - black
 
@@ -42,6 +43,7 @@ class TreeSearch(Search):
         self._nodes = 1
 
     def run(self, playouts: int = 0, seconds: float = 0.0) -> None:
+        """Play more random games, up to this number or time."""
         if not (playouts or seconds):
             raise ValueError("a search needs a number of playouts or a time")
         deadline = time.monotonic() + seconds if seconds else math.inf
@@ -51,6 +53,7 @@ class TreeSearch(Search):
             done += 1
 
     def play(self, move: str) -> None:
+        """Continue from the position after a move."""
         state = self._root.state.copy()
         played = state.play(move)
         known = next((child for child in self._root.children if child.move == played), None)
@@ -58,12 +61,14 @@ class TreeSearch(Search):
         self._nodes = _size(self._root)
 
     def votes(self) -> list[tuple[str, int, float, str]]:
+        """Return the moves with their playouts, shares and proofs, best first."""
         colour = self._root.state.to_play
         ranked = sorted(self._root.children, key=lambda child: (_worth(child, colour), child.visits), reverse=True)
         tried = sorted(ranked, key=lambda child: (_proof(child, colour) == "win", child.visits), reverse=True)
         return [(child.move, child.visits, child.share(colour), _proof(child, colour)) for child in tried]
 
     def line(self) -> list[str]:
+        """Return the most visited moves of both sides from here."""
         node, moves = self._root, list[str]()
         while node.children:
             node = max(node.children, key=lambda child: child.visits)
@@ -71,16 +76,19 @@ class TreeSearch(Search):
         return moves
 
     def hash(self) -> int:
+        """Return the hash of the position."""
         return self._root.state.hash()
 
     @property
     def swap_follows(self) -> bool:
+        """Return True if the opponent may answer the best move by swapping sides."""
         votes = self.votes()
         best = next((child for child in self._root.children if votes and child.move == votes[0][0]), None)
         return best is not None and best.state.phase != "over" and _SWAP in best.state.legal_moves()
 
     @property
     def nodes(self) -> int:
+        """Return the number of nodes in the tree."""
         return self._nodes
 
     def _sample(self) -> None:
@@ -128,7 +136,7 @@ def _worth(child: SearchNode, colour: str) -> float:
 
 
 def _proof(child: SearchNode, colour: str) -> str:
-    """Return what the end of the game after the move proves for its player; "" if the game is not over."""
+    """Return `win`, `loss` or `draw` for the player if the move ends the game, else ""."""
     if child.state.phase != "over":
         return ""
     result = child.state.result[:1]

@@ -1,1 +1,1 @@
-"""Rules engines: the contract of a game, the service that answers for one, and the games. It plays no matches."""
+"""Rules engines: the interface of a game, the service that answers for one, and the games. It plays no matches."""

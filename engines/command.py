@@ -1,6 +1,6 @@
-"""`ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]`: on stdin and stdout, or a service.
+"""`ggp engine`: answer for a game on stdin and stdout, or as a service.
 
-It imports little, because an engine is started for every match: 100 ms to the first answer is the limit.
+It imports little, because an engine is started for every match: the first answer must come within 100 ms.
 """
 
 import os
@@ -24,15 +24,15 @@ USAGE = """\
 Usage: ggp engine [openspiel|FILE.py] [GAME [name=value …]] [--bind URL] [--gogui]
 
 Answers the General Game Protocol (GTP and the ggp- commands) on stdin and stdout.
-  openspiel           the games of OpenSpiel (package open_spiel) in place of ours
-  FILE.py             the game in this file, installed or not, in place of ours; what the file prints goes to stderr
-  GAME name=value …   start with this game, as after `ggp-new GAME name=value …`
-  --bind URL          answer there instead, a session for each peer: over ZeroMQ (tcp://127.0.0.1:5555, ipc:///PATH)
-                      or at a Unix stream socket (unix:///PATH)
-  --gogui             play as GoGui enters moves: compound moves point by point, bids and swaps by a point, and `pass`
-                      ends a compound move, takes the button, keeps sides, bids 0 or names no dead stones, whichever
-                      is the first that is legal
-  --help              this text
+  openspiel           Use the games of OpenSpiel (package open_spiel) instead of ours.
+  FILE.py             Use the game in this file instead of ours. It need not be installed; its output goes to stderr.
+  GAME name=value …   Start with this game, as after `ggp-new GAME name=value …`.
+  --bind URL          Listen at this address instead, with a session for each peer: over ZeroMQ
+                      (tcp://127.0.0.1:5555, ipc:///PATH) or at a Unix stream socket (unix:///PATH).
+  --gogui             Accept moves as GoGui enters them: compound moves point by point, bids and swaps by a point.
+                      `pass` ends a compound move, takes the button, keeps sides, bids 0 or names no dead stones,
+                      whichever is legal first.
+  --help              Show this text.
 
 Then type: list_commands, ggp-games, ggp-rules GAME, showboard, quit."""
 
@@ -41,12 +41,19 @@ OPENSPIEL = "openspiel"
 
 
 class UsageError(ValueError):
-    """An invalid command line; str() is the line for the user."""
+    """An invalid command line; str() is the message for the user."""
 
 
 class Arguments(NamedTuple):
-    """The command line. `game`: GAME and its name=value words, empty without a game; `source`: `openspiel` or FILE.py
-    if the rules are there, empty for ours."""
+    """The command line.
+
+    Attributes:
+        game: GAME and its name=value words; empty without a game.
+        source: `openspiel` or FILE.py if the rules come from there, "" for ours.
+        bind: The URL of --bind, or "".
+        gogui: Whether --gogui is given.
+        help: Whether --help is given.
+    """
 
     game: tuple[str, ...] = ()
     source: str = ""
@@ -56,7 +63,7 @@ class Arguments(NamedTuple):
 
 
 def main(argv: list[str]) -> int:
-    """Serve until `quit`, the end of input or an interrupt. Returns the exit status: 2 for bad arguments."""
+    """Serve until `quit`, the end of input or an interrupt. Return the exit status: 2 for bad arguments."""
     try:
         arguments = parse_arguments(argv)
         if arguments.help:
@@ -64,7 +71,7 @@ def main(argv: list[str]) -> int:
             return 0
         stdout = _own_stdout() if arguments.source else 1
         registry, extend = find_games(arguments.source)
-        session = start_session(registry, arguments)  # also for ZeroMQ: a bad game is an error before any connection
+        session = start_session(registry, arguments)  # even with --bind, so that a bad game is reported at the start
         if arguments.bind:
             return _serve_many(registry, arguments, extend)
         serve_stdio(make_responder(session, extend), stdout=stdout)
@@ -73,23 +80,23 @@ def main(argv: list[str]) -> int:
         return BAD_USAGE
     except KeyboardInterrupt:
         return 130
-    except SystemExit as end:  # nothing of ours raises it
+    except SystemExit as end:  # only a game's own code raises it
         print(f"ggp engine: the game's code called sys.exit({end.code!r}): raise an exception instead", file=sys.stderr)
         return 1
     return 0
 
 
 def find_games(source: str) -> tuple[Registry, Extend | None]:
-    """Return the games of `openspiel` or FILE.py, or ours for "", and what differs in the commands.
+    """Return the games of `openspiel` or FILE.py, or ours for "", and the changes to the commands.
 
     Raises:
-        UsageError: OpenSpiel is not installed, or the file has no game.
+        UsageError: OpenSpiel is not installed, or the file contains no game.
     """
     if source == OPENSPIEL:
         return load_openspiel()
     if not source:
         return Registry(), None
-    from ggp.engines.game_file import load_file  # with traceback, which takes some milliseconds
+    from ggp.engines.game_file import load_file  # imports traceback, which takes some milliseconds
 
     try:
         return Registry(load_file(source)), None
@@ -98,25 +105,29 @@ def find_games(source: str) -> tuple[Registry, Extend | None]:
 
 
 def load_openspiel() -> tuple[Registry, Extend]:
-    """Return OpenSpiel's games, and what differs in the commands. Raises UsageError if it is not installed."""
+    """Return OpenSpiel's games, and its changes to the commands.
+
+    Raises:
+        UsageError: OpenSpiel is not installed.
+    """
     from importlib import import_module
     from importlib.util import find_spec
 
     if find_spec("pyspiel") is None:
-        raise UsageError("openspiel needs the package open_spiel: pip install open_spiel")
+        raise UsageError("openspiel needs the package open_spiel: run pip install open_spiel")
     adapter = import_module("ggp.engines.adapters.openspiel")
     return adapter.OpenSpielRegistry(), adapter.extend
 
 
 def _own_stdout() -> int:
-    """Return a descriptor for the answers, and send what a foreign library prints to stderr."""
+    """Return a descriptor for the answers, and redirect stdout to stderr, because foreign code may print."""
     kept = os.dup(1)
     os.dup2(2, 1)
     return kept
 
 
 def complete(before: Sequence[str], typed: str) -> list[str]:
-    """Return what may come after these words of the command line, for a shell's completion."""
+    """Return the possible next words of the command line, for a shell's completion."""
     options = [option for option in ("--bind", "--gogui", "--help") if option not in before]
     if typed.startswith("-") or before[-1:] == ("--bind",):
         return options if typed.startswith("-") else []
@@ -130,13 +141,13 @@ def complete(before: Sequence[str], typed: str) -> list[str]:
 
 
 def _files(typed: str) -> list[str]:
-    from glob import escape, glob  # only for this
+    from glob import escape, glob  # imported late: only completion needs it
 
     return sorted(glob(f"{escape(typed)}*.py")) if typed else []  # noqa: PTH207
 
 
 def complete_game(before: Sequence[str], registry: Registry | None = None) -> list[str]:
-    """Return what may come after these words of `GAME name=value …`, by default of the installed games."""
+    """Return the possible next words of `GAME name=value …`, by default for the installed games."""
     registry = registry or Registry()
     if not before:
         return list(registry.names())
@@ -148,7 +159,11 @@ def complete_game(before: Sequence[str], registry: Registry | None = None) -> li
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
-    """Parse the command line. Raises UsageError."""
+    """Parse the command line.
+
+    Raises:
+        UsageError: An argument is unknown or incomplete.
+    """
     words: list[str] = []
     found = Arguments()
     rest = iter(argv)
@@ -172,7 +187,11 @@ def parse_arguments(argv: list[str]) -> Arguments:
 
 
 def start_session(registry: Registry, arguments: Arguments) -> Session:
-    """Return a session with the game of the command line. Raises UsageError."""
+    """Return a session with the game of the command line.
+
+    Raises:
+        UsageError: The game or its options are invalid.
+    """
     session = Session(registry, arguments.gogui)
     if arguments.game:
         try:
@@ -193,13 +212,14 @@ def _serve_many(registry: Registry, arguments: Arguments, extend: Extend | None)
 
 
 def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
-    """Listen at an address until a signal, each connection with its own Responder. Return the exit status.
+    """Listen at an address until a signal, with a Responder for each connection. Return the exit status.
 
-    Raises AddressError.
+    Raises:
+        AddressError: It cannot listen there.
     """
     from ggp.protocol.transports.signal_fd import Stopped, Stopping
 
-    with Stopping() as stopping:  # a second signal does not disturb the end
+    with Stopping() as stopping:  # a second signal must not interrupt the shutdown
         service = _bind(url, make)
         try:
             print(f"{program}: listening at {service.url}", file=sys.stderr, flush=True)
@@ -207,7 +227,7 @@ def serve_at(program: str, url: str, make: Callable[[], Responder]) -> int:
         except Stopped as stopped:
             return 128 + stopped.number
         finally:
-            service.close()  # which removes the socket's file
+            service.close()  # removes the socket's file
 
 
 def _bind(url: str, make: Callable[[], Responder]) -> "Service | UnixService":
@@ -215,6 +235,6 @@ def _bind(url: str, make: Callable[[], Responder]) -> "Service | UnixService":
 
     if url.startswith(SCHEME):
         return UnixService(url, make, slow=SLOW)
-    from ggp.protocol.transports.zmq import Service  # 30 ms, only for this
+    from ggp.protocol.transports.zmq import Service  # takes 30 ms to import
 
     return Service(url, make, slow=SLOW)

@@ -1,8 +1,8 @@
-"""Input of an engine: plays of a match are answered by the core itself, everything else is handed on.
+"""The fast path of an engine: the core itself answers the plays of a match, and everything else is passed on.
 
-`ggp-play` is inside each ply of every match, and `ggp-legal_moves` in those of a bot that asks an engine; the way
-through Python costs twice as much as all the rest of the engine. What the core is not sure of, a wrong colour or an
-illegal move among it, it leaves to ggp.engines.service.
+`ggp-play` is part of every ply of every match, and `ggp-legal_moves` of every ply of a bot that asks an engine.
+Handling them in Python would cost twice as much as all other work of the engine. Input that the core is not sure about,
+such as a wrong colour or an illegal move, is left to ggp.engines.service.
 """
 
 import os
@@ -18,7 +18,7 @@ from ggp.protocol.transports.pipe import CHUNK
 def make_fast_path(session: Session) -> FastPath:
     """Return a fast path for the session's games.
 
-    It answers nothing for games by others, even if they derive from ours.
+    It answers nothing for other people's games, even if they derive from ours.
     """
 
     def fast_path(source: int, sink: int, commands: int) -> tuple[bytes | None, bytes]:

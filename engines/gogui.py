@@ -1,10 +1,9 @@
-"""The ruler commands by which GoGui learns a game it does not know (PROTOCOL §3, "GoGui ruler"), and its menu entries.
+"""The ruler commands by which GoGui learns an unknown game (PROTOCOL §3, "GoGui ruler"), and its menu entries.
 
-`gogui-rules_legal_moves` lists `pass` exactly where `play COLOUR pass` is accepted, because GoGui keeps every pass that
-it sends in its game tree. Under `--gogui` a pass means Session.pass_means; without it `play B pass` is a pass or
-illegal, as for every other controller. `ggp-play` is always strict.
-A turn that is being entered cell by cell (ggp.engines.gogui_input) is on the board here and in `showboard`; the `ggp-`
-commands know of whole plies only.
+`gogui-rules_legal_moves` lists `pass` exactly if `play COLOUR pass` is accepted, because GoGui keeps every pass it
+sends in its game tree. Under `--gogui`, a pass means Session.pass_means; without it, `play B pass` is a pass or
+illegal, as for every other controller. `ggp-play` is always strict. A turn that is being entered cell by cell
+(ggp.engines.gogui_input) is shown here and by `showboard`; the `ggp-` commands know only whole plies.
 """
 
 from ggp.engines.game import Scene
@@ -22,14 +21,16 @@ string/Side to move/gogui-rules_side_to_move
 string/Result/gogui-rules_final_result
 hstring/History/ggp-history
 hstring/Rules/ggp-rules"""
-"""Entries of GoGui's Analyze window: only what changes nothing. GoGui sends them to the program that plays, never to
-the ruler, and does not learn of moves that were made by them: its game would no longer be the program's."""
+"""Entries of GoGui's Analyze window: only commands that change nothing.
+
+GoGui sends them to the playing program, never to the ruler. It would not notice moves made by them, so the two games
+would differ."""
 _DECIDES = {"bid": "to bid", "choose": "to choose a side", "agree": "to name the dead stones"}
-"""What the side to act does, by phase; in all others it is to move."""
+"""What the side to act must do in each phase; in all others it is to move."""
 
 
 def handlers(session: Session) -> dict[str, Handler]:
-    """Return the table of this file's commands."""
+    """Return this module's commands."""
     ruler = Ruler(session)
     return checked(
         {
@@ -48,17 +49,18 @@ def handlers(session: Session) -> dict[str, Handler]:
 
 
 class Ruler:
-    """The handlers. Each that fails has changed nothing."""
+    """The handlers. A command that fails changes nothing."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def board_size(self, arguments: list[str]) -> str:
+        """Answer the number of rows and columns, with `hex` for hexagonal cells."""
         size, hexagons = self._size(self._scene())
         return f"{size} hex" if hexagons else str(size)
 
     def board(self, arguments: list[str]) -> str:
-        """Return rows from the top, as GoGui's square or rhombus of that size: X O pieces, `.` a cell, `?` none."""
+        """Return rows from the top, as GoGui's square or rhombus of that size: X O pieces, `.` a cell, `?` no cell."""
         game, scene = self._session.need().game, self._scene()
         size, hexagons = self._size(scene)
         rows = [["." if game.window else "?"] * size for _ in range(size)]
@@ -75,9 +77,9 @@ class Ruler:
         return "\n".join(map("".join, rows))
 
     def legal_moves(self, arguments: list[str]) -> str:
-        """Return the points that `play` accepts, then `pass` if it accepts that; "" when over.
+        """Return the points that `play` accepts, then `pass` if it accepts that; "" after the end.
 
-        For compound moves under `--gogui` these are the points that may come next.
+        For compound moves under `--gogui`, these are the points that may come next.
         """
         line = self._session.need()
         if self._session.gogui and line.game.compound:
@@ -90,7 +92,7 @@ class Ruler:
         return " ".join([*sorted(filter(None, (point_of(line.game, cell) for cell in cells))), *last])
 
     def side_to_move(self, arguments: list[str]) -> str:
-        """Return the side to move; after the end the opponent of the last player.
+        """Return the side to move, or after the end the opponent of the last player.
 
         GoGui reads anything but `black` and `white` as white.
         """
@@ -100,15 +102,19 @@ class Ruler:
         return "white" if line.plies and line.plies[-1][1] == "black" else "black"
 
     def final_result(self, arguments: list[str]) -> str:
+        """Answer the result, or `undecided` before the end."""
         return self._session.need().state.result or "undecided"
 
     def captured_count(self, arguments: list[str]) -> str:
-        """Return how many white and how many black pieces were taken: GoGui reads White's first."""
+        """Return the numbers of captured white and black pieces; GoGui expects White's first."""
         black, white = self._session.need().state.captured()
         return f"{white} {black}"
 
     def board_gfx(self, arguments: list[str]) -> str:
-        """Mark special pieces by squares, the last ply by a circle, and controlled territory, with the status below."""
+        """Mark special pieces with squares, the last ply with a circle, and controlled territory.
+
+        The status comes below.
+        """
         scene = self._scene()
         special = [entry["at"] for entry in scene["pieces"] if entry["glyph"] not in "XO"]
         status = [entry["text"] for entry in scene["tokens"]]
@@ -124,7 +130,7 @@ class Ruler:
         return "\n".join([*lines, f"TEXT {', '.join(status)}"])
 
     def play_sequence(self, arguments: list[str]) -> str:
-        """Play `COLOUR MOVE COLOUR MOVE …`: all of them or, if one is illegal, none."""
+        """Play `COLOUR MOVE COLOUR MOVE …`: all of them, or none if one is illegal."""
         line = self._session.need()
         if len(arguments) % 2:
             raise syntax_error("gogui-play_sequence")
@@ -139,7 +145,7 @@ class Ruler:
         return ""
 
     def _size(self, scene: Scene) -> tuple[int, bool]:
-        """Return how many rows and columns GoGui shows, and True if its cells are hexagons."""
+        """Return the number of rows and columns that GoGui shows, and True if its cells are hexagons."""
         window = self._session.need().game.window
         return window or max(scene["board"]["width"], scene["board"]["height"]), scene["board"]["kind"] != "square"
 

@@ -1,4 +1,4 @@
-"""Turns entered cell by cell, as GoGui does under --gogui, and how GoGui names cells. It knows no protocol."""
+"""Turns entered cell by cell, as GoGui does under --gogui, and GoGui's names of cells. It knows no protocol."""
 
 import re
 from collections import Counter
@@ -10,13 +10,13 @@ from ggp.engines.scene import piece, token
 
 LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"  # GoGui skips I as GTP does
 POINT = re.compile("[A-HJ-Z]{1,2}[1-9][0-9]?")
-SHOWN = 5  # of the cells that may come next, in a reason
+SHOWN = 5  # the most next cells that a message names
 
 
 def point_of(game: Game, cell: str) -> str:
-    """Return GoGui's name of a cell; "" if it lies outside the window on an unbounded board.
+    """Return GoGui's name of a cell, or "" if it lies outside the window of an unbounded board.
 
-    GoGui's columns are A to Z and then AA to AZ, BA, BB, without I: at most 52, and as many rows.
+    GoGui's columns are A to Z, then AA to AZ, BA and BB, without I: at most 52, and as many rows.
     """
     if not game.window:
         return cell
@@ -28,7 +28,7 @@ def point_of(game: Game, cell: str) -> str:
 
 
 def cell_of(game: Game, text: str) -> str:
-    """Return the cell that a point of GoGui's names, in any case; "" if it is not a point."""
+    """Return the cell for one of GoGui's points, in any case, or "" if the text is not a point."""
     text = text.upper()
     if POINT.fullmatch(text) is None or not game.window:
         return text if POINT.fullmatch(text) else ""
@@ -53,9 +53,9 @@ def column_name(column: int) -> str:
 
 
 def word_cells(line: GameHistory) -> dict[str, str]:
-    """Map the cells by which GoGui enters moves that are not points to these moves.
+    """Return the moves that are not points by the cells with which GoGui enters them.
 
-    `bid:N` is any cell of row N, `swap-sides` the stone that stands there; on an empty board every cell.
+    `bid:N` is entered by any cell of row N, `swap-sides` by the stone on the board, or by any cell of an empty board.
     """
     words = {"bid:", "swap-sides"}.intersection(line.game.words)
     if not words or line.state.phase == "over":
@@ -71,32 +71,35 @@ def word_cells(line: GameHistory) -> dict[str, str]:
 
 
 class GoguiEntry:
-    """The cells of the turn that is being entered, and those by which earlier turns were.
+    """The cells of the turn that is being entered, and those of earlier turns.
 
-    The cells belong to one position of one line: a ply that is played or taken back by other means forgets them.
+    The cells belong to one position of one game. Any ply that is played or taken back in another way discards them.
     """
 
     def __init__(self) -> None:
         self._line: GameHistory | None = None
         self._ply = 0
         self._cells: tuple[str, ...] = ()
-        self._turns: dict[int, tuple[str, tuple[str, ...]]] = {}  # by ply: the move and its cells
+        self._turns: dict[int, tuple[str, tuple[str, ...]]] = {}  # the move and its cells, by ply
 
     def on(self, copy: GameHistory, line: GameHistory) -> "GoguiEntry":
-        """Return the same entry for a copy of the line."""
+        """Return the same entry for a copy of the game."""
         other = GoguiEntry()
         other._turns = dict(self._turns)
         other._keep(copy, self.cells_in_order(line))
         return other
 
     def cells_in_order(self, line: GameHistory) -> tuple[str, ...]:
-        """Return what was entered of the current turn."""
+        """Return the cells entered so far in the current turn."""
         return self._cells if line is self._line and len(line.plies) == self._ply else ()
 
     def play(self, line: GameHistory, colour: str, move: str) -> str:
-        """Enter one point, or `pass` at the end of a turn. Return the move to play, "" if the turn is not whole.
+        """Enter one point, or `pass` at the end of a turn.
 
-        Raises IllegalMove, and nothing has changed.
+        Return the move to play, or "" if the turn is not complete.
+
+        Raises:
+            IllegalMove: The point is not possible; nothing has changed.
         """
         cells = self.cells_in_order(line)
         cell = cell_of(line.game, move)
@@ -104,7 +107,7 @@ class GoguiEntry:
             return self._whole(line, cells)
         if not cell:
             if cells:
-                raise IllegalMove(f"the turn {_points(line.game, cells)} is not ended: write pass, or undo")
+                raise IllegalMove(f"the turn {_points(line.game, cells)} is not finished: write pass, or undo")
             return move
         if colour != line.state.to_play:
             raise IllegalMove(f"it is {line.state.to_play}'s turn" if line.state.seat else "the game is over")
@@ -115,20 +118,20 @@ class GoguiEntry:
         return ""
 
     def played(self, line: GameHistory, cells: tuple[str, ...]) -> None:
-        """Note that the last ply of the line was entered by these cells."""
+        """Note that the last ply of the game was entered with these cells."""
         self._turns[len(line.plies) - 1] = (line.plies[-1][2], cells)
 
     def take_back_cell(self, line: GameHistory) -> bool:
-        """Forget the last cell of the turn at hand; False if there is none."""
+        """Forget the last cell of the current turn. Return False if there is none."""
         cells = self.cells_in_order(line)
         if cells:
             self._keep(line, cells[:-1])
         return bool(cells)
 
     def taken_back(self, line: GameHistory, move: str, cells_too: bool) -> None:
-        """Note that `line` lost its last ply, which was `move`.
+        """Note that `line` has lost its last ply, which was `move`.
 
-        Unless `cells_too`, the cells by which it was entered stand again: only the `pass` that ended it was taken back.
+        Unless `cells_too`, the cells of that turn are restored, as only the `pass` that ended it was taken back.
         """
         ply = len(line.plies)
         turn = self._turns.get(ply)
@@ -142,12 +145,12 @@ class GoguiEntry:
         return {cell for move in self._moves(line) for cell in follow(line.game, move, cells)}
 
     def whole_move(self, line: GameHistory) -> str:
-        """Return the move that the cells entered so far make, "" if they make none."""
+        """Return the move that the cells entered so far make, or "" if they make none."""
         cells = self.cells_in_order(line)
         return next((move for move in self._moves(line) if is_whole(line.game, move, cells)), "") if cells else ""
 
     def drawn(self, line: GameHistory, scene: Scene) -> Scene:
-        """Return the scene with what was entered so far as stones on it, marked like a last ply."""
+        """Return the scene with the cells entered so far as stones, marked like a last ply."""
         cells = self.cells_in_order(line)
         if not cells:
             return scene
@@ -171,18 +174,18 @@ class GoguiEntry:
         if move := self.whole_move(line):
             return move
         named, more = _points(line.game, cells), _some(line.game, self.next_cells(line))
-        raise IllegalMove(f"{named} is no whole turn; next may come {more}")
+        raise IllegalMove(f"{named} is not a complete turn; the next cell may be {more}")
 
     def _why_not(self, line: GameHistory, cells: tuple[str, ...], cell: str, possible: set[str]) -> str:
         point = point_of(line.game, cell)
         if cells:
             named, more = _points(line.game, cells), _some(line.game, possible)
-            return f"{point} cannot follow {named}; next may come {more or 'pass only'}"
-        return (not line.game.window and line.state.why_illegal(cell)) or f"no turn begins at {point}"
+            return f"{point} cannot follow {named}; the next cell may be {more or 'pass only'}"
+        return (not line.game.window and line.state.why_illegal(cell)) or f"no turn begins with {point}"
 
 
 def follow(game: Game, move: str, cells: tuple[str, ...]) -> set[str]:
-    """Return the cells that may come next on the way to that move; none if it cannot be reached, or is complete."""
+    """Return the cells that may come next on the way to that move: none if it is complete or out of reach."""
     first, free = game.clicks(move)
     if len(cells) < len(first):
         return {first[len(cells)]} if first[: len(cells)] == cells else set()
@@ -194,7 +197,7 @@ def follow(game: Game, move: str, cells: tuple[str, ...]) -> set[str]:
 
 
 def is_whole(game: Game, move: str, cells: tuple[str, ...]) -> bool:
-    """Return True if these cells are that move."""
+    """Return True if these cells make up that move."""
     first, free = game.clicks(move)
     return cells[: len(first)] == first and Counter(cells[len(first) :]) == Counter(free)
 

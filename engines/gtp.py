@@ -1,4 +1,4 @@
-"""GTP's view of the game at hand: boardsize, komi, play, undo, showboard, scores. Handicap and SGF are in gtpgo."""
+"""GTP's view of the current game: boardsize, komi, play, undo, showboard, scores. gtpgo has handicap and SGF."""
 
 import re
 
@@ -11,7 +11,7 @@ NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
 def handlers(session: Session) -> dict[str, Handler]:
-    """Return the table of this file's commands."""
+    """Return this module's commands."""
     views = Views(session)
     table = checked(
         {
@@ -24,11 +24,11 @@ def handlers(session: Session) -> dict[str, Handler]:
             "final_status_list": (1, 1, views.final_status_list),
         }
     )
-    return {**table, "clear_board": views.clear_board}  # "never fails", so it minds no arguments
+    return {**table, "clear_board": views.clear_board}  # "never fails", so it ignores arguments
 
 
 class Views:
-    """The handlers. Each that fails has changed nothing."""
+    """The handlers. A command that fails changes nothing."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class Views:
         try:
             if size is not None:
                 self._session.start(game, {**self._session.options, **size})
-        except OptionError:  # such as a handicap that this board is too small for
+        except OptionError:  # for example, the board is too small for the handicap
             size = None
         if size is None:
             raise CommandFailed("unacceptable size")
@@ -55,7 +55,7 @@ class Views:
         return ""
 
     def komi(self, arguments: list[str]) -> str:
-        """Accept every number; its meaning is the game's. It acts at once before ply 0, and in go at any time."""
+        """Accept any number; the game decides what it means. It applies at once before ply 0, and in go at any time."""
         line = self._session.need()
         value = line.game.komi(_number(arguments[0]))
         if value is None:
@@ -66,26 +66,29 @@ class Views:
         return ""
 
     def play(self, arguments: list[str]) -> str:
+        """Answer `play COLOUR MOVE`."""
         self._session.play(*arguments)
         return ""
 
     def undo(self, arguments: list[str]) -> str:
+        """Answer `undo`."""
         self._session.undo_play()
         return ""
 
     def showboard(self, arguments: list[str]) -> str:
-        """Return the board under an empty first line, which keeps its columns straight."""
-        from ggp.protocol.drawing import scene, text  # for this command only, and an engine is to start quickly
+        """Return the board below an empty first line, which keeps its columns aligned."""
+        from ggp.protocol.drawing import scene, text  # imported late, so that an engine starts quickly
 
         try:
             line = self._session.need()
             drawn = scene.as_scene(self._session.entry.drawn(line, line.scene()))
             lines = [text.draw(drawn), *text.describe(drawn)]
-        except scene.DrawingError as error:  # a game of a third party's
+        except scene.DrawingError as error:  # a bug in somebody else's game
             raise CommandFailed(str(error)) from None
         return "\n" + "\n".join(lines).lstrip("\n")
 
     def final_score(self, arguments: list[str]) -> str:
+        """Answer the result, or before the end the result if the game ended now."""
         state = self._session.need().state
         result = state.result if state.phase == "over" else state.standing()
         if not result:
@@ -95,7 +98,7 @@ class Views:
     def final_status_list(self, arguments: list[str]) -> str:
         """Return groups, one a line.
 
-        Dead are only those that both sides agreed on; all stones on the board are alive.
+        Only groups that both sides agreed on are dead; all stones on the board are alive.
         """
         line = self._session.need()
         wanted = arguments[0].lower()
@@ -111,7 +114,7 @@ class Views:
 
 
 def agreed_dead(line: GameHistory) -> list[list[str]]:
-    """Return the groups that were removed by agreement; they stood on the board until the last ply."""
+    """Return the groups that were removed by agreement with the last ply."""
     lists = [move for _, _, move in line.plies[-2:] if move.startswith("dead:")]
     if line.state.phase != "over" or len(lists) < 2 or lists[0] != lists[1]:
         return []
@@ -120,7 +123,10 @@ def agreed_dead(line: GameHistory) -> list[list[str]]:
 
 
 def _number(text: str) -> float:
-    """Parse a decimal number of any length. It is limited to MAX_NUMBER, which decides every game the same way."""
+    """Parse a decimal number of any length and limit it to MAX_NUMBER.
+
+    Larger numbers would decide every game in the same way.
+    """
     if re.fullmatch(NUMBER, text) is None:
         raise syntax_error("komi")
     return float(max(-MAX_NUMBER, min(MAX_NUMBER, float(text))))

@@ -1,4 +1,4 @@
-"""The GTP commands that only go has: handicap stones, and loading a game record (read by sgf)."""
+"""The GTP commands that only go has: handicap stones, and loading a game record."""
 
 from typing import cast
 
@@ -12,12 +12,12 @@ from ggp.protocol.sgf import COLUMNS
 NAMES = frozenset({"fixed_handicap", "set_free_handicap", "loadsgf"})
 MAX_FILE = 1024 * 1024
 MAX_MOVE = 10**6
-_LETTERS = {"black": "X", "white": "O", "empty": "."}  # of the core's board
+_LETTERS = {"black": "X", "white": "O", "empty": "."}  # as on the core's board
 _OTHER = {"black": "white", "white": "black"}
 
 
 def handlers(session: Session) -> dict[str, Handler]:
-    """Return the table of this file's commands, which are unknown in every game but go."""
+    """Return this module's commands, which are unknown in every game but go."""
     commands = GoCommands(session)
     table = {
         "fixed_handicap": (1, 1, commands.fixed_handicap),
@@ -28,7 +28,7 @@ def handlers(session: Session) -> dict[str, Handler]:
 
 
 class GoCommands:
-    """The handlers. Each that fails has changed nothing."""
+    """The handlers. A command that fails changes nothing."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -48,17 +48,18 @@ class GoCommands:
         return " ".join(point for (point,) in new.state.groups())
 
     def set_free_handicap(self, arguments: list[str]) -> str:
+        """Place black stones on the given points, at least two."""
         line = self._empty_board()
         try:
             if len(arguments) < 2:
-                raise ValueError("at least two points")
+                raise ValueError("give at least two points")
             self._session.line = GameHistory(line.game, line.options, arguments)
         except ValueError as error:
             raise CommandFailed(f"bad vertex list: {str(error)[:300]}") from None
         return ""
 
     def loadsgf(self, arguments: list[str]) -> str:
-        """Play the main line, up to but not including the given move (the first is 1); all of it by default.
+        """Play the main line of a file: all of it, or only the moves before the given move number (from 1).
 
         The answer is empty, or says before which move on an occupied point it stopped.
         """
@@ -85,14 +86,17 @@ class GoCommands:
 def play_record(
     game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord, until: int
 ) -> tuple[GameHistory, str]:
-    """Play the record up to but not including move `until`. Raises SgfError for a position that cannot be set up.
+    """Play the record up to but not including move `until`, and return the game and a message.
 
-    Playing stops before a move on an occupied point, as in GNU Go: other programs write such files. The second value
-    says so; it is empty otherwise.
+    Playing stops before a move on an occupied point, as in GNU Go, because other programs write such files. The message
+    then says so; otherwise it is empty.
 
-    A set-up restarts the game: ply 0, and with it what ko rules look at and `undo` goes back to, is the position
-    after it. So does a move that the rules forbid (ko, suicide, after the end): "Execute a given black move", says the
-    standard, whether it is legal or not.
+    A set-up restarts the game: the position after it is ply 0, where the history for ko rules and `undo` begins. A move
+    that the rules forbid (ko, suicide, after the end) restarts the game too, because the standard says "Execute a given
+    black move", whether it is legal or not.
+
+    Raises:
+        SgfError: A position cannot be set up.
     """
     loading = _Loading(game, {**options, "handicap": 0}, record)
     number = 1
@@ -115,12 +119,12 @@ def play_record(
 
 
 class _Loading:
-    """A record that is being played: the line so far, the stones that are being set up, and whose turn it is."""
+    """A record being played: the game so far, the stones being set up, and whose turn it is."""
 
     def __init__(self, game: Game, options: dict[str, OptionValue], record: sgf.SgfRecord) -> None:
         self._game, self._options, self._size = game, options, record.size
         self._line = GameHistory(game, options)
-        self._board: list[str] | None = None  # with stones that were set up since the last move
+        self._board: list[str] | None = None  # the board, if stones were set up since the last move
         self._handicap = record.handicap
         self._next = "white" if record.handicap > 1 else "black"
 
@@ -131,18 +135,23 @@ class _Loading:
             self._stand_handicap()
 
     def place(self, colour: str, points: tuple[str, ...]) -> None:
-        """Set up stones, whatever stood there."""
+        """Set up stones, replacing any that are there."""
         board = self._board or list(self._state().board())
         for point in points:
             board[self._index(point)] = _LETTERS[colour]
         self._board = board
 
     def move(self, colour: str, at: str) -> None:
-        """Play a move. Raises IllegalMove on an occupied point, and SgfError."""
+        """Play a move.
+
+        Raises:
+            IllegalMove: The point is occupied.
+            SgfError: A position cannot be set up.
+        """
         self.turn(colour)
         line = self._begun()
         if at == "pass" and line.state.phase == "over":
-            return  # servers write down a third pass
+            return  # some servers record a third pass
         try:
             line.play(colour, at, any_turn=True)
         except IllegalMove:
@@ -150,18 +159,19 @@ class _Loading:
         self._next = _OTHER[colour]
 
     def done(self) -> GameHistory:
+        """Return the game, with the turn that the record asks for."""
         line = self._begun()
         if line.state.phase != "play" or line.state.to_play == self._next:
             return line
         return GameHistory(self._game, self._options, line.handicap, line.plies, line.set_up, self._next)
 
     def _begun(self) -> GameHistory:
-        """Return the line, restarted where stones were set up. Raises SgfError."""
+        """Return the game, restarted if stones were set up."""
         if self._board is not None:
             try:
                 self._line = GameHistory(self._game, self._options, set_up=SetUp("".join(self._board), self._next))
             except ValueError as error:
-                raise sgf.SgfError(f"the position that is set up cannot be: {error}") from None
+                raise sgf.SgfError(f"the position that is set up is impossible: {error}") from None
             self._board = None
         return self._line
 
@@ -178,7 +188,7 @@ class _Loading:
         self._board, self._next = board, _OTHER[colour]
 
     def _lift_dead(self, board: list[str], point: int) -> None:
-        """Take the group of this point away if it has no liberty."""
+        """Remove the group at this point if it has no liberty."""
         group, edge = {point}, [point]
         while edge:
             for near in self._beside(edge.pop()):
@@ -191,13 +201,13 @@ class _Loading:
             board[stone] = "."
 
     def _stand_handicap(self) -> None:
-        """Place the stones of fixed_handicap, as GNU Go does, for HA without stones and White to move."""
+        """Place the stones of fixed_handicap, as GNU Go does, if HA comes without stones and White is to move."""
         stones, self._handicap = self._handicap, 0
         if stones < 2 or self._board is not None or self._line.plies or self._state().board().strip("."):
             return
         try:
             given = GameHistory(self._game, {**self._options, "handicap": stones})
-        except OptionError:  # there are no fixed points for this number or board
+        except OptionError:  # no fixed points for this number or board
             return
         self._board = list(cast(SetupState, given.state).board())
 
@@ -205,7 +215,7 @@ class _Loading:
         return cast(SetupState, self._line.state)
 
     def _index(self, point: str) -> int:
-        """Return the index of a point in the core's board."""
+        """Return the index of a point on the core's board."""
         return COLUMNS.index(point[0]) + (self._size - int(point[1:])) * self._size
 
     def _beside(self, index: int) -> list[int]:
@@ -223,8 +233,8 @@ def _options(game: Game, record: sgf.SgfRecord) -> dict[str, OptionValue]:
 
 
 def _read_file(path: str) -> bytes:
-    """Read a regular file within bounds, without waiting for a pipe or a device. Raises OSError, SgfError."""
-    from ggp.protocol.input_files import read_input  # pathlib takes longer to import than an engine to start
+    """Read a regular file of limited size, without waiting for a pipe or a device."""
+    from ggp.protocol.input_files import read_input  # importing pathlib takes longer than starting an engine
 
     return read_input(path, MAX_FILE)
 

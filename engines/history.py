@@ -1,4 +1,4 @@
-"""One line of play: a game, its options, what was set up before ply 0, and the plies since. It knows no protocol."""
+"""The history of one game: its options, the position before ply 0, and the plies. It knows no protocol."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, cast
@@ -6,26 +6,29 @@ from typing import NamedTuple, cast
 from ggp.engines.game import Game, IllegalMove, Options, Scene, SetupState, State
 
 MAX_PLIES = 100_000
-"""Eight times what the referee allows the longest game; all other games end by their rules long before."""
+"""Eight times the referee's limit for the longest game; all other games end by their rules long before."""
 
 Ply = tuple[int, str, str]
-"""Seat, the colour that the seat held before the ply, canonical move."""
+"""The seat, the colour that it held before the ply, and the canonical move."""
 
 
 class SetUp(NamedTuple):
-    """A position that a game begins from: the board as SetupState.board writes it, and the colour to move."""
+    """A position that a game begins with: the board, as SetupState.board writes it, and the colour to move."""
 
     board: str
     colour: str
 
 
 class GameHistory:
-    """`state` always is what `plies` lead to; going back is playing the line again from its start.
+    """A game and its plies; `state` is always the position after them.
 
-    So there is one way to make a position, and undo works for plies of every kind and after the end.
+    Taking back replays the game from its start. So positions arise in only one way, and undo works for every kind of
+    ply, even after the end.
 
-    `handicap` stones or `set_up`, a whole position, are there before ply 0; the history that ko rules look at begins
-    with them. `turn` is the colour to move after the last ply if that is not the game's own order, else "".
+    Attributes:
+        handicap: Handicap stones before ply 0; the history that ko rules consider begins with them.
+        set_up: A whole position before ply 0, in the same way.
+        turn: The colour to move after the last ply, if it is not the usual one; else "".
     """
 
     __slots__ = ("game", "handicap", "options", "plies", "set_up", "state", "turn")
@@ -39,7 +42,12 @@ class GameHistory:
         set_up: SetUp | None = None,
         turn: str = "",
     ) -> None:
-        """Play the line. Raises OptionError, and ValueError for impossible handicap points or positions."""
+        """Play the given plies.
+
+        Raises:
+            OptionError: The options are impossible.
+            ValueError: The handicap points or the position are impossible.
+        """
         self.game = game
         self.options = dict(options)
         self.handicap = tuple(handicap)
@@ -49,11 +57,17 @@ class GameHistory:
         self.state = self._replay()
 
     def play(self, colour: str, move: str, any_turn: bool = False) -> str:
-        """Play for `black` or `white`; returns the canonical move. Raises IllegalMove, and nothing has changed.
+        """Play a move for `black` or `white` and return it in canonical form.
 
-        any_turn: whether the colour may take a turn that is not its own, in a game whose states can do that.
+        Args:
+            colour: The colour.
+            move: The move as text.
+            any_turn: Whether the colour may play out of turn, in a game that supports this.
+
+        Raises:
+            IllegalMove: The move is illegal; nothing has changed.
         """
-        if self.turn and colour != self.turn:  # no command used that turn
+        if self.turn and colour != self.turn:  # the special turn was not used
             self.turn = ""
             self.state = self._replay()
         state = self.state
@@ -62,13 +76,13 @@ class GameHistory:
                 raise IllegalMove(_whose_turn(state))
             state = _out_of_turn(state, colour)
         if len(self.plies) >= MAX_PLIES:
-            raise IllegalMove(f"a game of more than {MAX_PLIES} plies is not kept here; it can be taken back")
+            raise IllegalMove(f"a game has at most {MAX_PLIES} plies here; plies can still be taken back")
         seat = state.seat
         try:
             move = state.play(move)
         except IllegalMove:
             raise
-        except Exception:  # a bug of the game's: what it left behind is not to be trusted
+        except Exception:  # a bug of the game, which may have left an inconsistent state
             self.state = self._replay()
             raise
         self.plies.append((seat, colour, move))
@@ -77,13 +91,13 @@ class GameHistory:
         return move
 
     def note(self, plies: Sequence[Ply]) -> None:
-        """Add plies that `state` has played by itself."""
+        """Append plies that `state` has already played."""
         if plies:
             self.plies += plies
             self.turn = ""
 
     def scene(self) -> Scene:
-        """Return the drawing of the position with what is the same for all games: options, status, result."""
+        """Return the drawing of the position, with the parts that all games share: options, status, result."""
         state = self.state
         return {
             "game": self.game.name,
@@ -98,11 +112,11 @@ class GameHistory:
         }
 
     def taken_back(self, count: int) -> "GameHistory":
-        """Return the line without its last `count` plies; at most len(plies)."""
+        """Return the game without its last `count` plies, at most len(plies)."""
         return GameHistory(self.game, self.options, self.handicap, self.plies[: len(self.plies) - count], self.set_up)
 
     def with_komi(self, options: Options) -> "GameHistory":
-        """Return the same plies under other options, which must not change what is legal."""
+        """Return the same plies with other options, which must not change what is legal."""
         return GameHistory(self.game, options, self.handicap, self.plies, self.set_up, self.turn)
 
     def _replay(self) -> State:

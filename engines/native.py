@@ -1,4 +1,4 @@
-"""A State that hands the rules to the core: what all games on the core share in Python. No drawing, no options."""
+"""A State that leaves the rules to the core: what all games on the core share in Python."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Core = TypeVar("Core", bound="_Position")
 
 
 class CoreState(ABC, Generic[Core]):
-    """A State around one object of the core. Each of its calls goes straight there: no layer in between."""
+    """A State around one object of the core. Its hot methods are the core's own, without a layer in between."""
 
     play: Callable[[str], str]
     why_illegal: Callable[[str], str]
@@ -35,7 +35,7 @@ class CoreState(ABC, Generic[Core]):
         self.perft = core.perft
         self.captured = core.captured
 
-    # Properties made in C: these are read for every ply of a match.
+    # These properties run in C, because they are read for every ply of a match.
     phase = property(attrgetter("core.phase"))
     to_play = property(attrgetter("core.to_play"))
     seat = property(attrgetter("core.seat"))
@@ -48,23 +48,30 @@ class CoreState(ABC, Generic[Core]):
         """Return the drawing; see State.scene."""
 
     def copy(self) -> Self:
+        """Return an independent copy."""
         return type(self)(self.core.copy())
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
+        """Play n random games from here."""
         return Playouts(*self.core.playouts(n, seed, policy))
 
     def play_out(self, seed: int, policy: Policy) -> None:
+        """Play at random to the end."""
         self.core.play_out(seed, policy)
 
     def search(self, seed: int, threads: int, megabytes: int) -> Search:
+        """Return a search from here."""
         return self.core.search(seed, threads, megabytes)
 
     def score(self) -> Score:
+        """Return the score of the current position; see State.score."""
         parts = self.core.score_parts()
         return {"black": {**parts["black"]}, "white": {**parts["white"]}}
 
     def standing(self) -> str:
+        """Return the result if the game ended now; see State.standing."""
         return result_by_totals(self.score())
 
     def groups(self) -> list[list[str]]:
+        """Return each piece as a group of its own."""
         return [[cell] for cell in pieces_by_cell(self.scene())]

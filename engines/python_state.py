@@ -1,4 +1,4 @@
-"""Defaults for games in pure Python: a State needs the rules only. Games on the core do not use this."""
+"""Defaults for games in pure Python: such a State needs only the rules. Games on the core do not use them."""
 
 import copy
 import hashlib
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class PlainState(ABC):
-    """Two seats that take turns, seat 1 black; `self.ply` and `self.result` are kept by the game.
+    """A State for two seats that take turns; seat 1 is black. The game sets `self.result`.
 
-    The game says: `key`, `legal_moves`, `make`, `scene`. A game that swaps sides or has phases overrides more.
+    A game defines `key`, `legal_moves`, `make` and `scene`. A game with swaps or phases overrides more.
     """
 
     ply: int = 0
@@ -27,44 +27,49 @@ class PlainState(ABC):
 
     @abstractmethod
     def make(self, move: str) -> None:
-        """Play a canonical legal move: change the board, and set `result` if that ended the game.
+        """Play a canonical legal move: change the board, and set `result` if the move ends the game.
 
-        `ply` is counted by the caller, afterwards.
+        The caller then increments `ply`.
         """
 
     @abstractmethod
     def key(self) -> str:
-        """Return text that is equal exactly for equal positions; the hash is made of it."""
+        """Return a text that is equal exactly for equal positions; the hash is derived from it."""
 
     @abstractmethod
     def scene(self) -> Scene:
         """Return the drawing; see State.scene."""
 
     def canonical(self, move: str) -> str:
-        """Return the move as legal_moves has it, from text as a person wrote it. Upper case by default."""
+        """Return the canonical form of a move that a person wrote; by default in upper case."""
         return move.upper()
 
     def explain(self, move: str) -> str:
-        """Return why this canonical move is not among the legal ones."""
+        """Return why this canonical move is illegal."""
         return f"{move[:40]} is not possible here"
 
     @property
     def phase(self) -> str:
+        """Return `over` or `play`; see State.phase."""
         return "over" if self.result else "play"
 
     @property
     def to_play(self) -> str:
+        """Return the colour to move, or `none` after the end."""
         return "none" if self.result else ("black", "white")[self.ply % 2]
 
     @property
     def seat(self) -> int:
+        """Return the seat to move, or 0 after the end."""
         return 0 if self.result else 1 + self.ply % 2
 
     @property
     def winner(self) -> int:
+        """Return the seat that won, or 0."""
         return {"B": 1, "W": 2}.get(self.result[:1], 0)
 
     def play(self, move: str) -> str:
+        """Play a move; see State.play."""
         reason = self.why_illegal(move)
         if reason:
             raise IllegalMove(reason)
@@ -74,31 +79,39 @@ class PlainState(ABC):
         return canonical
 
     def why_illegal(self, move: str) -> str:
+        """Return the reason why a move is illegal, or ""."""
         if self.result:
             return "the game is over"
         canonical = self.canonical(move)
         return "" if canonical in self.legal_moves() else self.explain(canonical)
 
     def hash(self) -> int:
+        """Return a hash of the key and the turn; see State.hash."""
         text = f"{self.key()} {self.phase} {self.to_play} {self.seat} {self.result}"
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
     def copy(self) -> Self:
+        """Return a deep copy."""
         return copy.deepcopy(self)
 
     def score(self) -> Score:
+        """Return a score without totals; a game with points overrides this."""
         return {"black": {"total": None}, "white": {"total": None}}
 
     def standing(self) -> str:
+        """Return the result if the game ended now; see State.standing."""
         return result_by_totals(self.score())
 
     def groups(self) -> list[list[str]]:
+        """Return each piece as a group of its own."""
         return [[cell] for cell in pieces_by_cell(self.scene())]
 
     def captured(self) -> tuple[int, int]:
+        """Return (0, 0); a game with captures overrides this."""
         return 0, 0
 
     def perft(self, depth: int) -> int:
+        """Return the number of legal move sequences of that length."""
         if depth == 0:
             return 1
         moves = self.legal_moves()
@@ -113,7 +126,7 @@ class PlainState(ABC):
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
         """Play random games; both policies are uniform here."""
-        from random import Random  # costs 5 ms at the start, and few engines are asked
+        from random import Random  # takes 5 ms to import, and few engines play at random
 
         random = Random(seed)
         plies, wins = 0, [0, 0, 0]
@@ -124,6 +137,7 @@ class PlainState(ABC):
         return Playouts(plies, *wins)
 
     def play_out(self, seed: int, policy: Policy) -> None:
+        """Play at random to the end."""
         from random import Random
 
         self._play_out(Random(seed))
@@ -136,4 +150,5 @@ class PlainState(ABC):
         return plies
 
     def search(self, seed: int, threads: int, megabytes: int) -> None:
-        return None
+        """Return None: games in pure Python have no search."""
+        return None  # noqa: RET501

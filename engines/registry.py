@@ -1,4 +1,4 @@
-"""Which games there are: the entry points `ggp.games` of every installed distribution. It knows no game by name."""
+"""Finds the games: the entry points `ggp.games` of all installed distributions. It knows no game by name."""
 
 import sys
 
@@ -10,25 +10,29 @@ GROUP = "ggp.games"
 
 
 class GameError(CodedError, LookupError):
-    """A game that is not there or cannot be loaded; str() says which there are, or what failed."""
+    """A game that does not exist or cannot be loaded; str() lists the games or gives the reason."""
 
     code = "bad-game"
 
 
 class Registry:
-    """Games by name, each loaded when it is first asked for."""
+    """A table of games by name. Each is loaded when it is first needed."""
 
     def __init__(self, only: Game | None = None) -> None:
-        """Create it for the installed games, or `only` for this one."""
+        """Use the installed games, or only the game given."""
         self._only = only
         self._loaded: dict[str, Game] = {only.name: only} if only else {}
 
     def names(self) -> list[str]:
-        """Return the sorted names of all games, and load none of them."""
+        """Return the sorted names of all games without loading any."""
         return [self._only.name] if self._only else sorted({point.name for point in entry_points(GROUP)})
 
     def load(self, name: str) -> Game:
-        """Return the game of that name. Raises GameError."""
+        """Return the game of that name.
+
+        Raises:
+            GameError: There is no such game, or it cannot be loaded.
+        """
         if name not in self._loaded:
             self._loaded[name] = _load(name, self._find(name))
         return self._loaded[name]
@@ -36,7 +40,7 @@ class Registry:
     def _find(self, name: str) -> EntryPoint:
         found = [point for point in entry_points(GROUP) if point.name == name and not self._only]
         if not found:
-            raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}", code="unknown-game")
+            raise GameError(f"unknown game: {name[:40]}; known games: {' '.join(self.names())}", code="unknown-game")
         if len(found) > 1:
             owners = " and ".join(point.distribution for point in found)
             reason = f"more than one distribution has a game {name}: {owners}; uninstall one of them"
@@ -47,7 +51,7 @@ class Registry:
 def _load(name: str, point: EntryPoint) -> Game:
     try:
         game = point.load()
-    except Exception as error:  # a foreign module may fail in any way
+    except Exception as error:  # somebody else's module may fail in any way
         from traceback import print_exception
 
         print_exception(error, file=sys.stderr)
@@ -55,6 +59,6 @@ def _load(name: str, point: EntryPoint) -> Game:
         raise GameError(f"cannot load game {name} from {point.module}: {said}; its traceback is on stderr") from None
     if not isinstance(game, Game) or game.name != name:
         raise GameError(
-            f"cannot load game {name}: {point.module}:{point.attribute} is not an ggp.engines.game.Game of that name"
+            f"cannot load game {name}: {point.module}:{point.attribute} is not a ggp.engines.game.Game of that name"
         )
     return game

@@ -1,25 +1,25 @@
-"""The drawing of a position as data, in one shape for all games. It draws nothing itself (protocol/drawing does).
+"""The drawing of a position as data, in one format for all games. protocol/drawing draws it.
 
-A scene is a dict, ready for JSON; lengths are in distances between neighbours, x to the right, y **down**:
+A scene is a dict that can be written as JSON. Lengths are in distances between neighbours, x to the right, y **down**:
 
-    board   {"kind": "square"|"hex"|"points", "width": 9, "height": 9}   what sort of picture it is: points on
-            square lines, hexagonal cells, points on triangular lines
-    cells   [{"at": "A1", "x": 0, "y": 8}, ...]     every cell or point that can be named in a move
+    board   {"kind": "square"|"hex"|"points", "width": 9, "height": 9}   the kind of picture: points on square
+            lines, hexagonal cells, points on triangular lines
+    cells   [{"at": "A1", "x": 0, "y": 8}, ...]     every cell or point that a move can name
     lines   [[x1, y1, x2, y2], ...]                 the lines of the board
     dots    [[x, y], ...]                           small marks on the board (the star points of go)
     labels  [{"text": "A", "x": 0, "y": 9}, ...]    names of columns and rows; "to": [x, y] is the first cell of a
-            slanting column, for a stroke from its label to it. Without any, viewers write the cells' names
+            slanting column, to which a stroke leads. Without labels, viewers write the cells' names
     pieces  [{"at": "D4", "colour": "black", "kind": "stone", "glyph": "X"}, ...]
-    joins   [["0,0", "1,0"], ...]                   pieces that are one thing: the halves of a tile
+    joins   [["0,0", "1,0"], ...]                   pieces that belong together: the halves of a tile
     control [{"at": "E5", "colour": "black"}, ...]  cells that a side controls, empty or not
     tokens  [{"kind": "button", "owner": "black"|"white"|"none", "text": "Black has the button"}, ...]
-            whatever lies beside the board: button, cones, komi, tiles left; some have a "value"
-    marks   [{"at": "D4", "kind": "win"}, ...]      what the engine points out: "win" decided the game, "dead" is dead
+            facts beside the board: button, cones, komi, tiles left; some have a "value"
+    marks   [{"at": "D4", "kind": "win"}, ...]      highlighted cells: "win" decided the game, "dead" is dead
     last    ["D4"]                                  the cells that the last ply changed
 
-A `square` board's cells lie on whole x and y, the rows of the others half a distance askew. Empty lists may be left
-out but for `cells` and `pieces`. `glyph` is the piece's one character on a text board. The service
-adds `game`, `options` and the status: `phase to_play seat ply result winner`.
+The cells of a `square` board have whole x and y; on the others, each row is shifted by half a distance. Empty lists may
+be omitted except `cells` and `pieces`. `glyph` is the piece's character on a text board. The service adds `game`,
+`options` and the status: `phase to_play seat ply result winner`.
 """
 
 from collections.abc import Iterable
@@ -35,25 +35,25 @@ ROW = 3**0.5 / 2
 
 
 def square(width: int, height: int, lines: bool = True) -> Scene:
-    """Return an empty board of points (of cells, without lines), A1 at the lower left: a scene to add pieces to."""
+    """Return an empty board of points (or of cells, without lines), with A1 at the lower left."""
     board = {"kind": "square", "width": width, "height": height}
     return {"board": board, **_square(width, height, lines), "pieces": [], "tokens": [], "last": []}
 
 
 def open_square(size: int) -> Scene:
-    """Return a square board without edge lines and corners: an edge point hangs on the inner point before it."""
+    """Return a square board without edge lines and corners: an edge point touches only the inner point next to it."""
     board = {"kind": "square", "width": size, "height": size}
     return {"board": board, **_open_square(size), "pieces": [], "tokens": [], "last": []}
 
 
 def hexagon(side: int, kind: Literal["hex", "points"]) -> Scene:
-    """Return an empty hexagon of cells or of points, 2 side - 1 wide and high; the centre of side 5 is E5."""
+    """Return an empty hexagon of cells or points, 2 side - 1 wide and high; the centre of side 5 is E5."""
     board = {"kind": kind, "width": 2 * side - 1, "height": 2 * side - 1}
     return {"board": board, **_hexagon(side, kind), "pieces": [], "tokens": [], "last": []}
 
 
 def lattice(cells: Iterable[tuple[int, int]]) -> Scene:
-    """Return these cells of the unbounded hex lattice, axial q and r, named `q,r`."""
+    """Return these cells of the unbounded hexagonal lattice, axial q and r, named `q,r`."""
     placed = [{"at": f"{q},{r}", **axial(q, r)} for q, r in sorted(cells)]
     columns = [q for q, _ in cells] or [0]
     rows = [r for _, r in cells] or [0]
@@ -63,7 +63,7 @@ def lattice(cells: Iterable[tuple[int, int]]) -> Scene:
 
 
 def axial(q: float, r: float) -> dict[str, float]:
-    """Return where the hexagon or point (q, r) lies: rows of equal r are level, and r grows upwards."""
+    """Return the place of the hexagon or point (q, r): rows of equal r are level, and r grows upwards."""
     return {"x": q + r / 2, "y": round(-r * ROW, 4)}
 
 
@@ -73,7 +73,7 @@ def piece(at: str, colour: str, kind: str = "stone", glyph: str = "") -> dict[st
 
 
 def token(kind: str, owner: str, text: str, value: float | None = None) -> dict[str, Any]:
-    """Return one entry of `tokens`; `text` is what a person reads."""
+    """Return one entry of `tokens`; `text` is for people."""
     entry: dict[str, Any] = {"kind": kind, "owner": owner, "text": text}
     return entry if value is None else {**entry, "value": value}
 
@@ -115,7 +115,7 @@ def _open_square(size: int) -> Scene:
 def _hexagon(side: int, kind: str) -> Scene:
     reach = side - 1
     inside = {(q, r) for q in range(-reach, side) for r in range(-reach, side) if abs(q + r) <= reach}
-    ends = {q: (max(-reach, -reach - q), min(reach, reach - q)) for q in range(-reach, side)}  # for rows, too
+    ends = {q: (max(-reach, -reach - q), min(reach, reach - q)) for q in range(-reach, side)}  # the same for rows
     names = {(q, r): f"{COLUMNS[q + reach]}{r + side}" for q, r in inside}
     lines = []
     if kind == "points":
@@ -146,7 +146,7 @@ def _slanting(q: int, r: int, text: str, up: int) -> dict[str, Any]:
 
 
 def _star_points(size: int) -> list[list[int]]:
-    """Return the dots on a board of go, the handicap points of GTP."""
+    """Return the dots of a Go board, GTP's handicap points."""
     if size < 7:
         return []
     edge, middle = (2 if size < 12 else 3), size // 2

@@ -1,4 +1,4 @@
-"""A game as protocol commands: the `ggp-` ones, and the table of all. GTP's and GoGui's are in gtp, gtpgo, gogui."""
+"""The `ggp-` commands of an engine, and the table of all commands. GTP's and GoGui's are in gtp, gtpgo and gogui."""
 
 from collections.abc import Callable, Mapping
 
@@ -31,14 +31,14 @@ RESPONDERS_OWN = ("protocol_version", "name", "version", "known_command", "list_
 
 
 Extend = Callable[[Session, Mapping[str, Handler]], dict[str, Handler]]
-"""The commands of an engine -> those of an adapter: some are others, more, or missing."""
+"""A function that turns the commands of an engine into those of an adapter."""
 
 
 def make_responder(session: Session, extend: Extend | None = None) -> Responder:
-    """Return the answering end of a whole engine, for one controller.
+    """Return the answering side of a whole engine, for one controller.
 
-    Which commands are known depends on the game: those for handicap and SGF are "go only" (PROTOCOL §3),
-    so they are known while there is no game yet or the current game is go.
+    The known commands depend on the game: those for handicap and SGF are "go only" (PROTOCOL §3). They are known before
+    a game has begun, and while the current game is go.
     """
     handlers = engine_handlers(session)
     if extend is not None:
@@ -59,7 +59,7 @@ def make_responder(session: Session, extend: Extend | None = None) -> Responder:
 
 
 def engine_handlers(session: Session) -> dict[str, Handler]:
-    """Return the handlers of all commands of an engine but those that Responder answers itself."""
+    """Return the handlers of all commands of an engine, except those that Responder answers itself."""
     commands = Commands(session)
     return {
         **checked(
@@ -89,7 +89,7 @@ def engine_handlers(session: Session) -> dict[str, Handler]:
 
 
 class Commands:
-    """The handlers of the `ggp-` commands that take arguments or are longer than a line."""
+    """The handlers of the `ggp-` commands that take arguments or need more than one line."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -97,7 +97,7 @@ class Commands:
     def play(self, arguments: list[str]) -> str:
         """Answer `ggp-play COLOUR MOVE`, strictly by turn.
 
-        Every ply of every match comes here, so it does no more than it must.
+        Every ply of every match comes here, so this does no more than it must.
         """
         line = self._session.line
         if line is None:
@@ -112,39 +112,47 @@ class Commands:
         return f"move={move} {status(line.state)}"
 
     def options(self, arguments: list[str]) -> str:
+        """Answer `ggp-options [GAME]`."""
         game = self._session.game(arguments[0]) if arguments else self._session.need().game
         return "\n".join(map(str, game.options))
 
     def new(self, arguments: list[str]) -> str:
+        """Answer `ggp-new GAME [NAME=VALUE …]`."""
         return status(self._session.new(arguments[0], arguments[1:]))
 
     def legal(self, arguments: list[str]) -> str:
+        """Answer `ggp-legal MOVE`."""
         (move,) = arguments
         reason = why(move, self._session.need().state.why_illegal(move))
         return f"false {reason}" if reason else "true"
 
     def undo(self, arguments: list[str]) -> str:
+        """Answer `ggp-undo [N]`."""
         self._session.need()
         count = read_count("ggp-undo", arguments[0], 1, MAX_UNDO) if arguments else 1
         return status(self._session.undo(count))
 
     def history(self, arguments: list[str]) -> str:
+        """Answer `ggp-history`."""
         plies = self._session.need().plies
         if len(plies) > MAX_ANSWER_LINES:
-            raise CommandFailed(f"{len(plies)} plies do not fit in an answer of {MAX_ANSWER_LINES} lines")
+            raise CommandFailed(f"{len(plies)} plies do not fit into an answer of {MAX_ANSWER_LINES} lines")
         return "\n".join(f"{seat} {colour} {move}" for seat, colour, move in plies)
 
     def score(self, arguments: list[str]) -> str:
+        """Answer `ggp-score`."""
         state = self._session.need().state
         return json_text({**state.score(), "final": state.phase == "over"})
 
     def scene(self, arguments: list[str]) -> str:
+        """Answer `ggp-scene`."""
         return json_text(self._session.need().scene())
 
     def rules(self, arguments: list[str]) -> str:
         """Answer `ggp-rules [GAME] [json]`.
 
-        An answer holds no empty line and Markdown needs them, so the text closes up and only JSON carries it whole.
+        Markdown needs empty lines, but an answer cannot contain any. So the plain text is closed up, and only JSON
+        keeps it whole.
         """
         form = arguments[-1:] == ["json"]
         named = arguments[:-1] if form else arguments
@@ -156,10 +164,12 @@ class Commands:
         return "\n".join(line.rstrip() for line in game.rules.splitlines() if line.strip())
 
     def perft(self, arguments: list[str]) -> str:
+        """Answer `ggp-perft DEPTH`."""
         state = self._session.need().state
         return str(limits.perft(state, read_count("DEPTH", arguments[0], 0, limits.MAX_DEPTH)))
 
     def playouts(self, arguments: list[str]) -> str:
+        """Answer `ggp-playouts N [SEED] [uniform|rollout]`."""
         state = self._session.need().state
         n = read_count("N", arguments[0], 1, limits.MAX_PLAYOUTS)
         policy: Policy = "rollout" if arguments[-1].lower() == "rollout" else "uniform"
@@ -182,7 +192,7 @@ def status(state: State) -> str:
 
 def position_hash(line: GameHistory) -> str:
     """Return 16 hex digits: the state's hash, mixed with the game's name and options."""
-    from hashlib import blake2b  # costs milliseconds at the start, and is not asked of every engine
+    from hashlib import blake2b  # takes milliseconds to import, and few engines are asked for a hash
 
     options = " ".join(f"{name}={value}" for name, value in line.options.items())
     text = f"{line.game.name} {options} {line.state.hash():016x}"

@@ -13,14 +13,15 @@ Handler = Callable[[list[str]], str]
 COLOURS = {"black": "black", "white": "white", "b": "black", "w": "white"}
 PASS_MEANS = ("pass", "button", "keep-sides", "bid:0", "dead:")
 """What `pass` means under --gogui: the first of these that is legal."""
-MAX_REASON = 300  # characters of a reason, which may quote input
+MAX_REASON = 300  # characters of a reason, as it may quote input
 
 
 class Session:
-    """The state behind the commands. Every method that fails raises CommandFailed and has changed nothing.
+    """The state behind the commands. A method that fails raises CommandFailed and has changed nothing.
 
-    `line` is the current game (None: none yet). `options` are those that `clear_board` will use; GTP's
-    `komi` may set them before the game starts.
+    Attributes:
+        line: The current game, or None before the first.
+        options: The options that `clear_board` will use; GTP's `komi` may set them before a game starts.
     """
 
     def __init__(self, registry: Registry, gogui: bool = False) -> None:
@@ -31,20 +32,28 @@ class Session:
         self.entry = GoguiEntry()
 
     def need(self) -> GameHistory:
-        """Return the current game."""
+        """Return the current game.
+
+        Raises:
+            CommandFailed: No game has been started.
+        """
         if self.line is None:
             raise CommandFailed("no game: use ggp-new")
         return self.line
 
     def game(self, name: str) -> Game:
-        """Return a game by name."""
+        """Return a game by name.
+
+        Raises:
+            CommandFailed: There is no such game.
+        """
         try:
             return self.registry.load(name)
         except GameError as error:
             raise CommandFailed(str(error)) from None
 
     def new(self, name: str, words: list[str]) -> State:
-        """Start a game with `name=value` words."""
+        """Start a game with `name=value` options and return its first position."""
         game = self.game(name)
         try:
             self.start(game, read_options(game, words))
@@ -53,21 +62,25 @@ class Session:
         return self.need().state
 
     def start(self, game: Game, options: dict[str, OptionValue]) -> None:
-        """Start a game with options already read. Raises OptionError."""
+        """Start a game with parsed options.
+
+        Raises:
+            OptionError: The options are impossible together.
+        """
         self.line = GameHistory(game, options)
         self.options = options
         self.entry = GoguiEntry()
 
     def play(self, colour: str, move: str) -> None:
-        """Play as plain GTP allows, out of turn in go.
+        """Play as plain GTP allows, even out of turn in go.
 
-        Under --gogui, compound moves are entered cell by cell, bids and swaps by a cell (ggp.engines.gogui_input), and
-        `pass` ends a compound move or is the first of PASS_MEANS.
+        Under --gogui, compound moves are entered cell by cell, and bids and swaps with a cell
+        (ggp.engines.gogui_input). `pass` then ends a compound move or means the first legal move of PASS_MEANS.
         """
         self.play_on(self.need(), self.entry, colour, move)
 
     def play_on(self, line: GameHistory, entry: GoguiEntry, colour: str, move: str) -> None:
-        """Play as `play` does, on another line of the same game."""
+        """Play as `play` does, on another copy of the same game."""
         side = read_colour(colour)
         cells = entry.cells_in_order(line)
         try:
@@ -86,7 +99,7 @@ class Session:
             entry.played(line, cells)
 
     def pass_means(self, state: State) -> str:
-        """Return the move that GoGui's `pass` means, "" when over."""
+        """Return the move that GoGui's `pass` means, or "" after the end."""
         legal = set(state.legal_moves())
         return next((move for move in PASS_MEANS if move in legal), "")
 
@@ -123,38 +136,38 @@ def read_colour(text: str) -> str:
     """Return `black` or `white` for `b black w white` in any case."""
     colour = COLOURS.get(text) or COLOURS.get(text.lower())
     if colour is None:
-        raise CommandFailed(f"syntax error: {text[:40]} is no colour, write black or white")
+        raise CommandFailed(f"syntax error: {text[:40]} is not a colour: write black or white")
     return colour
 
 
 def read_count(name: str, text: str, least: int, most: int) -> int:
-    """Parse a whole number within bounds."""
+    """Parse a whole number from `least` to `most`."""
     if text.isascii() and text.isdigit() and len(text) <= 20 and least <= int(text) <= most:
         return int(text)
     raise CommandFailed(f"syntax error: {name}: {text[:40]} is not a whole number from {least} to {most}")
 
 
 def illegal(move: str, reason: Exception) -> CommandFailed:
-    """Return GTP's exact words, followed by the reason."""
+    """Return GTP's failure `illegal move`, followed by the reason."""
     return CommandFailed(f"illegal move: {why(move, str(reason))}")
 
 
 def why(move: str, reason: str) -> str:
-    """Return the reason, within bounds. `resign` is an answer to genmove only, which every game would have to know."""
+    """Return the reason, shortened if necessary; `resign` gets its own, as no game knows it."""
     if reason and move.lower() == "resign":
-        return "resign is an answer to genmove, never a play"
+        return "resign is an answer to genmove, not a move"
     return reason[:MAX_REASON]
 
 
 def syntax_error(name: str) -> CommandFailed:
-    """Return how the command is written, from the table of commands."""
-    from ggp.protocol.commands import TABLE  # looked at only when something went wrong
+    """Return a failure that shows how the command is written."""
+    from ggp.protocol.commands import TABLE  # imported late, because it is only needed for errors
 
     return CommandFailed(f"syntax error: write {name} {TABLE[name].arguments}".rstrip())
 
 
 def checked(handlers: Mapping[str, tuple[int, int, Handler]]) -> dict[str, Handler]:
-    """Wrap handlers that have a least and a most number of arguments, so that they refuse any other number."""
+    """Wrap handlers, given with their least and most number of arguments, so that they refuse any other number."""
 
     def check(name: str, least: int, most: int, handler: Handler) -> Handler:
         def answer(arguments: list[str]) -> str:

@@ -1,6 +1,6 @@
-"""What an SGF record of go means, within bounds: size, komi, set-ups, moves. It plays nothing (see gtpgo).
+"""The meaning of an SGF record of go, within limits: size, komi, set-ups, moves. gtpgo plays it.
 
-ggp.protocol.sgf reads the text.
+ggp.protocol.sgf parses the text.
 """
 
 from typing import NamedTuple
@@ -15,27 +15,27 @@ _STONES = {"AB": "black", "AW": "white", "AE": "empty"}
 
 
 class Move(NamedTuple):
-    """A move by `black` or `white`; `at` is GTP's point, or `pass`."""
+    """A move by `black` or `white`; `at` is a GTP point or `pass`."""
 
     colour: str
     at: str
 
 
 class Stones(NamedTuple):
-    """Points that get stones of a colour, or lose theirs (`empty`), whatever stood there: AB, AW, AE."""
+    """Points that get stones of a colour, or lose them (`empty`), whatever was there: AB, AW, AE."""
 
     colour: str
     points: tuple[str, ...]
 
 
 class Turn(NamedTuple):
-    """Whose turn it is, from PL."""
+    """The colour to move, from PL."""
 
     colour: str
 
 
 class SgfRecord(NamedTuple):
-    """What we keep of a game; `handicap` is the number in HA, and `steps` come in the order of the file."""
+    """The parts of a game that we use; `handicap` is the number in HA, and `steps` are in the order of the file."""
 
     size: int
     komi: float | None
@@ -44,11 +44,15 @@ class SgfRecord(NamedTuple):
 
 
 def read(data: bytes) -> SgfRecord:
-    """Read the main line: the first branch everywhere. Raises SgfError."""
+    """Read the main line of a record, which takes the first branch everywhere.
+
+    Raises:
+        SgfError: The file is not a valid record of go.
+    """
     nodes = next(main_lines(decode(data), unclosed=True))
     root = nodes[0]
     if root.get("GM", ["1"])[0].strip() != "1":
-        raise SgfError(f"not a record of go: GM[{root['GM'][0][:20]}]")
+        raise SgfError(f"not a Go record: GM[{root['GM'][0][:20]}]")
     size = board_size(root)
     steps: list[Move | Stones | Turn] = []
     for node in nodes:
@@ -76,6 +80,6 @@ def _komi(root: Node) -> float | None:
 
 
 def _handicap(root: Node) -> int:
-    """Return HA, or 0 if it cannot be read: stones that are set up speak for themselves."""
+    """Return HA, or 0 if it is not a number; stones that are set up count anyway."""
     text = root.get("HA", [""])[0].strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0

@@ -1,4 +1,4 @@
-"""What go and yugo share in Python: the drawing of stones on a square board, komi, groups. The rules are the core's."""
+"""The part of go and yugo that is written in Python: drawing a square board, komi, groups. The core has the rules."""
 
 from typing import ClassVar, Self
 
@@ -7,23 +7,25 @@ from ggp.engines.native import Core, CoreState
 from ggp.engines.scene import piece, pieces_by_cell, square, token
 
 PIECES = {"X": ("black", "stone"), "O": ("white", "stone"), "#": ("black", "king"), "@": ("white", "king")}
-"""The letters of the core's board; these are also the glyphs of the text board."""
+"""The pieces by their letters on the core's board, which are also the glyphs of the text board."""
 
 
 class StoneState(CoreState[Core]):
     """A State of go or yugo."""
 
     ordinary: ClassVar[str] = "stone"
-    """What the pieces that are not kings are called."""
+    """The kind of the pieces that are not kings."""
 
     def __init__(self, core: Core, komi: float) -> None:
         super().__init__(core)
         self.komi = komi
 
     def copy(self) -> Self:
+        """Return an independent copy."""
         return type(self)(self.core.copy(), self.komi)
 
     def scene(self) -> Scene:
+        """Return the drawing: the pieces, the captured ones and the last move."""
         scene = square(self.core.size, self.core.size)
         for cell, letter in zip(scene["cells"], self.core.board(), strict=True):
             if letter != ".":
@@ -40,11 +42,11 @@ class StoneState(CoreState[Core]):
         return scene
 
     def tokens(self) -> list[dict[str, object]]:
-        """Return what else lies beside the board."""
+        """Return the facts beside the board, other than the captured pieces."""
         return [token("komi", "white", f"Komi: {shortest(self.komi)}", self.komi)]
 
     def groups(self) -> list[list[str]]:
-        """Return connected pieces of one colour, kings and pawns together, in the order of their first cells."""
+        """Return the connected groups of one colour, kings and pawns together, by their first cells."""
         scene = self.scene()
         pieces = pieces_by_cell(scene)
         at = {(cell["x"], cell["y"]): cell["at"] for cell in scene["cells"] if cell["at"] in pieces}

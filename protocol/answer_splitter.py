@@ -1,6 +1,6 @@
-"""Cuts the output of an answering side into whole answers, as they travel in messages. No I/O.
+"""Splits the output of an answering program into whole answers, as they travel in messages. Does no I/O.
 
-Whether an answer was asked for, and what it says, is the connection's part at the other end.
+The connection at the other end decides whether an answer was requested and what it means.
 """
 
 from ggp.protocol.errors import RemoteProtocolError
@@ -8,30 +8,32 @@ from ggp.protocol.grammar import BOM, CONTROL, MAX_ANSWER
 
 
 class AnswerSplitter:
-    """A splitter of bytes into answers, each with its empty line, without control characters, and at most 1 MiB.
+    """A splitter of bytes into answers, each with its empty line and without control characters.
 
-    Lines before an answer (a bot may print a greeting) are added to `junk`, from where the caller takes them.
+    An answer is at most 1 MiB. Lines before an answer, such as a greeting, are appended to `junk`; the caller removes
+    them.
     """
 
     def __init__(self, most: int = MAX_ANSWER) -> None:
         self.junk: list[bytes] = []
-        self.cut = b""  # what the end of the output cut
+        self.cut = b""  # an unfinished line at the end of the output
         self._most = most
         self._buffer = bytearray()
-        self._searched = 0  # up to here the buffer holds no end of an answer
-        self._first = True  # the output has only begun: it may begin with a byte-order mark
+        self._searched = 0  # no answer ends before this index of the buffer
+        self._first = True  # at the start of the output, which may begin with a byte-order mark
 
     def receive(self, data: bytes) -> list[bytes]:
-        """Return the answers that are whole now.
+        """Return the answers that are now complete.
 
-        Raises RemoteProtocolError for an answer, or a line, over the bound.
+        Raises:
+            RemoteProtocolError: An answer or a line is too long.
         """
         data = data.translate(None, CONTROL)
         if self._first:
             data = self._without_mark(data)
         alone = not self._buffer and 0 < data.find(b"\n\n") == len(data) - 2
         if alone and data[:1] in (b"=", b"?") and self._fits(data):
-            return [data]  # as almost always
+            return [data]  # the common case
         self._buffer += data
         whole: list[bytes] = []
         while self._skip_to_mark() and (end := self._buffer.find(b"\n\n", self._searched)) >= 0:
@@ -44,10 +46,10 @@ class AnswerSplitter:
         return whole
 
     def end(self, quitting: bool = False) -> list[bytes]:
-        """Return the last answer of an output that ended: one line feed at its end is enough.
+        """Return the last answer of an output that ended; one line feed is enough to end it.
 
-        What the end cuts without a line feed is left in `cut` and is no answer: the program crashed while it wrote.
-        Only after `quit` (`quitting`) does it count, because then the program was to end.
+        Text without a final line feed is kept in `cut` and is not an answer: the program crashed while writing it.
+        After `quit` (`quitting`) it counts as an answer, because the program was told to exit.
         """
         rest = bytes(self._buffer)
         self._buffer.clear()
@@ -59,7 +61,7 @@ class AnswerSplitter:
         return [rest + b"\n\n"] if rest[:1] in (b"=", b"?") and self._fits(rest) else []
 
     def _without_mark(self, data: bytes) -> bytes:
-        """Drop the byte-order mark before the first line, however the output is cut."""
+        """Drop a byte-order mark at the beginning of the output, even if it arrives in pieces."""
         data = bytes(self._buffer) + data
         self._buffer.clear()
         self._searched = 0
@@ -70,7 +72,7 @@ class AnswerSplitter:
         return data.removeprefix(BOM)
 
     def _skip_to_mark(self) -> bool:
-        """Drop lines until one begins an answer; False if none has begun."""
+        """Drop lines until one begins an answer. Return False if none has begun."""
         while self._buffer and self._buffer[0] not in b"=?":
             end = self._buffer.find(b"\n", self._searched)
             if end < 0:
@@ -88,4 +90,4 @@ class AnswerSplitter:
         if size > self._most:
             self._buffer.clear()
             self._searched = 0
-            raise RemoteProtocolError(f"an answer is at most {self._most} bytes", code="answer-too-long")
+            raise RemoteProtocolError(f"the answer is longer than {self._most} bytes", code="answer-too-long")

@@ -1,6 +1,6 @@
-/* The plies of a record, checked in one call: that each line is canonical JSON of a ply and continues the hash chain; and
-   the next line of a record. It knows the plain form of a line, which nearly all have; at any other it stops, and
-   records.py, which says what a record is, goes on from there. */
+/* Checks in one call that each line of a record is the canonical JSON of a ply and continues the hash chain; and makes
+   the next line of a record. It handles the plain form that nearly all lines have. At any other line it stops, and
+   records.py, which defines the format, continues from there. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -13,13 +13,13 @@
 
 enum {
     LINK = 32,                   /* bytes of a link */
-    LONGEST_TEXT = 4096,         /* as records.Text */
-    LONGEST_LINE = 1024 * 1024,  /* as records.MAX_RECORD_LINE */
-    LONGEST_ANALYSIS = 256 * 1024, /* as records.Long */
+    LONGEST_TEXT = 4096,         /* same as records.Text */
+    LONGEST_LINE = 1024 * 1024,  /* same as records.MAX_RECORD_LINE */
+    LONGEST_ANALYSIS = 256 * 1024, /* same as records.Long */
 };
-#define MOST_COUNT (INT64_C(1) << 53) /* above every records.Count */
+#define MOST_COUNT (INT64_C(1) << 53) /* larger than every records.Count */
 
-/* -- SHA-256 (FIPS 180-4), by the instructions for it where the processor has them. */
+/* -- SHA-256 (FIPS 180-4), with the processor's SHA instructions if it has them. */
 
 static const uint32_t K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -97,7 +97,7 @@ static int is_quick(void) {
 }
 #endif
 
-/* The link of a line: of the one before it, and of `size` bytes and a brace. */
+/* Compute the link of a line from the previous link, `size` bytes and a closing brace. */
 static void next_link(uint8_t link[LINK], const char *line, size_t size) {
     uint32_t state[8];
     uint8_t block[128];
@@ -127,10 +127,10 @@ static void next_link(uint8_t link[LINK], const char *line, size_t size) {
             link[4 * i + k] = (uint8_t)(state[i] >> (24 - 8 * k));
 }
 
-/* -- A ply's line. Every function takes where it reads and gives where it ended, NULL for what is not plain. */
+/* -- The line of a ply. Each function takes a position and returns the position after it, NULL if it is not plain. */
 
 typedef struct {
-    const char *end; /* of the line */
+    const char *end; /* end of the line */
     int64_t ms, seat, seq;
     const char *links; /* where its `,"link":` begins */
 } Ply;
@@ -142,7 +142,7 @@ static const char *word(const char *at, const char *end, const char *text, size_
     return at != NULL && (size_t)(end - at) >= size && memcmp(at, text, size) == 0 ? at + size : NULL;
 }
 
-/* A text without its first quote: of printable ASCII, as the encoder writes it. */
+/* Skip a text of printable ASCII as the encoder writes it, after its first quote. */
 static const char *text_end(const char *at, const char *end, long most) {
     if (at == NULL)
         return NULL;
@@ -173,7 +173,7 @@ static int is_ply(const char *at, const char *end, const char *match, size_t siz
     if ((at = word(at, end, WORD("{\""))) == NULL)
         return 0;
     if (*at == 'a' && (at = text_end(word(at, end, WORD("analysis\":\"")), end, LONGEST_ANALYSIS)) != NULL)
-        at = at[-2] == '"' && at[-3] == ':' ? NULL : word(at, end, WORD(",\"")); /* an empty one is left out */
+        at = at[-2] == '"' && at[-3] == ':' ? NULL : word(at, end, WORD(",\"")); /* an empty analysis is left out */
     at = text_end(word(at, end, WORD("colour\":\"")), end, LONGEST_TEXT);
     at = word(at, end, WORD(",\"event\":\"ply\",\""));
     if (at != NULL && at < end && *at == 'l') {
@@ -252,7 +252,7 @@ static PyObject *make_line(PyObject *module, PyObject *const *args, Py_ssize_t c
         PyErr_SetString(PyExc_ValueError, "make_line takes the bytes of a JSON object and a link of 32 bytes");
         return NULL;
     }
-    size--; /* without its brace */
+    size--; /* without the closing brace */
     int plain = size + (Py_ssize_t)sizeof(LINK_KEY) - 1 + 2 * LINK + 2 <= LONGEST_LINE;
     for (Py_ssize_t i = 0; plain && i < size; i++)
         plain = canonical[i] >= ' ' && canonical[i] <= '~';

@@ -1,4 +1,4 @@
-"""The asking end's state machine over bytes: every transition is in this file. It does no I/O itself (see channel)."""
+"""The state machine of the asking side, over bytes. It does no I/O; see channel."""
 
 from collections import deque
 from enum import Enum
@@ -20,25 +20,25 @@ from ggp.protocol.grammar import (
 from ggp.protocol.messages import Reply
 
 MAX_JUNK_LINES = 200
-SHORT = 4096  # bytes: as many are read in one step, if the answer is the expected one
-_SKIPPED, _SKIPPED_BYTES = 20, 200  # lines of junk that are kept for diagnostics, and bytes of each
-MANY = 1000  # commands in one write, at most, in the quick way
+SHORT = 4096  # bytes; expected answers shorter than this are read in one step
+_SKIPPED, _SKIPPED_BYTES = 20, 200  # junk lines kept for diagnostics, and bytes of each
+MANY = 1000  # the most commands in one native exchange
 _LONGEST_ID = f"{MAX_ID} "
-_new_reply = tuple.__new__  # half of the time of Reply(…)
-_UNASKED = "the peer sent an answer without a question"
+_new_reply = tuple.__new__  # takes half the time of Reply(…)
+_UNASKED = "unsolicited response"
 
 
 class PeerRole(Enum):
-    """The kind of peer. Lines before an answer are an error from an engine, and tolerated from a bot."""
+    """The kind of peer: lines before an answer are an error from an engine, but tolerated from a bot."""
 
     ENGINE = "engine"
     BOT = "bot"
 
 
 class ReadLimits(NamedTuple):
-    """Bounds on what is read: bytes (with every LF) and lines of one answer, lines of junk before it.
+    """Limits on one answer: bytes (every LF included), lines, and junk lines before it.
 
-    `answer` bounds each line before an answer too, and `lines` the blank ones, so that every read ends.
+    `answer` also limits each line before an answer, and `lines` the blank ones, so every read ends.
     """
 
     answer: int = MAX_ANSWER
@@ -47,11 +47,16 @@ class ReadLimits(NamedTuple):
 
 
 class Connection:
-    """A state machine: commands out, replies in, in the order they were asked.
+    """A state machine that turns commands into bytes, and bytes into replies in the order of the commands.
 
-    States: open -> gone (the stream ended) or broken (the peer broke the protocol); both are final, and next_reply and
-    send raise the same error again. `ids`: commands carry ids; `next_id`: the next of them; `warnings`: the tolerated
-    faults, up to a limit; `skipped_lines`: the number of lines that were not answers.
+    A connection is open until the stream ends (gone) or the peer breaks the protocol (broken). Both are final:
+    next_reply and send then raise the same error again.
+
+    Attributes:
+        ids: Whether commands carry ids.
+        next_id: The id of the next command.
+        warnings: Tolerated faults of the peer, up to a limit.
+        skipped_lines: Number of lines that were not answers.
     """
 
     def __init__(self, peer: PeerRole, limits: ReadLimits | None = None) -> None:
@@ -62,48 +67,46 @@ class Connection:
         self._limits = limits or ReadLimits()
         self._short = min(SHORT, self._limits.answer) if self._limits.lines else 0  # bytes read in one step
         self.next_id = 1
-        self._probing = False  # the last command sent is to show whether ids come back
+        self._probing = False  # the last command sent shows whether the peer echoes ids
         self._expected: deque[int | None] = deque()
-        self._head = b""  # what the awaited answers begin with if they are all successes; until something else comes
+        self._head = b""  # how the awaited answers begin if all are successes; cleared by the next data
         self._replies: deque[Reply] = deque()
-        self._buffer = bytearray()  # bytes of the answer (or junk) that is not whole yet
-        self._searched = 0  # up to here the buffer holds no LF
-        self._lines: list[bytes] = []  # whole lines of the answer that is being read
-        self._size = 0  # their bytes as they came
-        self._junk = self._blank = 0  # lines skipped before the present answer
-        self._skipped: list[bytes] = []  # the first of these that were junk
-        self._rest = (
-            b""  # what had come since the last whole answer when the stream ended or the peer broke the protocol
-        )
+        self._buffer = bytearray()  # an incomplete line of an answer, or of junk
+        self._searched = 0  # there is no LF before this index of the buffer
+        self._lines: list[bytes] = []  # whole lines of the current answer
+        self._size = 0  # bytes of these lines as received
+        self._junk = self._blank = 0  # lines skipped before the current answer
+        self._skipped: list[bytes] = []  # the first junk lines among these
+        self._rest = b""  # the bytes after the last whole answer, once the connection is gone or broken
         self._error: ProtocolError | None = None
-        self._half = b""  # what send_exactly was given behind the last LF
+        self._half = b""  # the bytes after the last LF given to send_exactly
         self._no_echo = False  # the probe found that the peer does not echo ids
         self._first = True  # no line has been read: the stream may begin with a byte-order mark
-        self._quitting = False  # the last command sent is `quit`, after which the peer may end in the middle of a line
+        self._quitting = False  # the last command sent is `quit`; the peer may then end in mid-line
 
     @property
     def awaited(self) -> int:
-        """Return how many commands were sent whose replies were not taken yet."""
+        """Return the number of commands sent whose replies were not taken yet."""
         return len(self._expected)
 
     @property
     def unanswered(self) -> bytes:
-        """Return what came since the last whole answer, for diagnostics: junk, and the beginning of an answer."""
+        """Return the bytes received since the last whole answer, for diagnostics: junk and part of an answer."""
         if self._error is not None:
             return self._rest
         return b"".join(line + b"\n" for line in (*self._skipped, *self._lines[:20])) + bytes(self._buffer[:4096])
 
     @property
     def ready(self) -> bool:
-        """Return True if next_reply would return or raise something now."""
+        """Return True if next_reply would return a reply or raise an error now."""
         return bool(self._replies) or self._error is not None
 
     def send(self, *lines: str) -> bytes:
         """Return the bytes of command lines, given without ids and LF; each then expects one reply.
 
         Raises:
-            LocalProtocolError: A line may not be sent; then none of them counts as sent.
-            ProtocolError: What next_reply would raise, or RemoteProtocolError if the peer has begun an answer unasked.
+            LocalProtocolError: A line may not be sent; then none of the lines counts as sent.
+            ProtocolError: The connection is gone or broken, or the peer began an unsolicited answer.
         """
         self._check_open()
         number, ids, clean = self.next_id, self.ids, not (self._expected or self._buffer)
@@ -129,20 +132,26 @@ class Connection:
     def send_probe(self, line: str) -> bytes:
         """Return the bytes of a command with an id, whatever `ids` is; the reply shows if the peer echoes ids.
 
-        A missing echo is not an error but the finding. Raises LocalProtocolError while other replies are awaited.
+        A reply without the id is not an error; it turns ids off.
+
+        Raises:
+            LocalProtocolError: Other replies are awaited.
         """
         if self._expected:
-            raise LocalProtocolError("ids are probed when nothing else is asked")
+            raise LocalProtocolError("cannot probe ids while other replies are awaited")
         self.ids = True
         data = self.send(line)
         self._probing = True
         return data
 
     def send_exactly(self, data: bytes) -> bytes:
-        """Return the bytes as they are, for tests of a peer; nothing in them is checked.
+        """Return the bytes unchanged and unchecked, for tests of a peer.
 
-        Each whole line that gets an answer then expects one, under the id it carries; half a line waits for the next
-        call. Raises the peer's errors as `send` does.
+        Each whole line that gets an answer then expects one, under the id that the line carries. Half a line waits for
+        the next call.
+
+        Raises:
+            ProtocolError: As in `send`.
         """
         self._check_open()
         *lines, self._half = (self._half + data).split(b"\n")
@@ -158,7 +167,7 @@ class Connection:
         return data
 
     def receive(self, data: bytes) -> None:
-        """Take bytes as they came; b"" says that the stream ended. Never raises: errors wait in next_reply."""
+        """Take received bytes; b"" means the end of the stream. Never raises: next_reply raises the errors."""
         if self._error is not None:
             return
         head, self._head = self._head, b""
@@ -170,9 +179,11 @@ class Connection:
             self._end()
 
     def next_reply(self) -> Reply | None:
-        """Return the next reply in order, or None if it needs more data. Replies before an error come first.
+        """Return the next reply in order, or None if more data is needed. Replies before an error come first.
 
-        Raises RemoteProtocolError (garbage, desynchronised, over the bounds) or PeerGone.
+        Raises:
+            RemoteProtocolError: The peer sent garbage, a wrong id or too much.
+            PeerGone: The stream ended.
         """
         if self._replies:
             reply = self._replies.popleft()
@@ -186,10 +197,10 @@ class Connection:
 
     @property
     def quick_id(self) -> int:
-        """Return the id that a native exchange begins with, 0 for none, -1 if only `send` will do.
+        """Return the id that a native exchange begins with, 0 for no ids, or -1 if only `send` will do.
 
-        That is so if answers are awaited or have begun unasked, the last command was a probe, the peer broke the
-        protocol, or the bounds are small.
+        It is -1 if answers are awaited or have begun unasked, the last command was a probe, the connection is gone or
+        broken, or the limits are small.
         """
         if self._expected or self._buffer or self._probing or self._error is not None or self._short != SHORT:
             return -1
@@ -198,16 +209,16 @@ class Connection:
         return self.next_id if self.next_id < MAX_ID - MANY else -1
 
     def count_answered(self, commands: int) -> None:
-        """Count commands that were sent from `quick_id` on, and answered as expected, elsewhere."""
+        """Count commands that were sent and answered as expected by a native exchange, from `quick_id` on."""
         if self.ids:
             self.next_id += commands
         self._forget_junk()
         self._first = False
 
     def take_lines(self) -> list[str]:
-        """Take the whole lines that have come of an unfinished answer, but for its first, which has the mark.
+        """Remove and return the whole lines of an unfinished answer, except the first, which has the mark.
 
-        The reply then lacks them, and the bounds count what comes from now on: an analysis may go on for hours.
+        The reply will lack these lines, and the limits apply only to what follows: an analysis may run for hours.
         """
         taken = [line.decode("utf-8", "replace") for line in self._lines[1:]]
         del self._lines[1:]
@@ -217,21 +228,20 @@ class Connection:
     def give_up(self) -> None:
         """Stop waiting for the awaited replies.
 
-        "A peer that does not echo them gets none, and a time-out then ends it": its late answer could not be told from
-        the next one.
+        This ends a connection whose peer does not echo ids: its late answer could not be told from the next one.
         """
         if self._no_echo and self._error is None:
-            self._desynchronise("an answer is overdue, and the peer echoes no ids", "answer-overdue")
+            self._desynchronise("an answer is overdue, and the peer does not echo ids", "answer-overdue")
 
     def _probed(self, reply: Reply) -> bool:
-        """Return True if this is the answer without id to a probe: then the peer gets no ids from now on."""
+        """Return True if this reply answers a probe without an id; the peer then gets no more ids."""
         if not self._probing or reply.id is not None:
             return False
         self.ids, self._no_echo = False, True
         return True
 
     def _check_open(self) -> None:
-        """Raise what send raises before it looks at its lines."""
+        """Raise the connection's error, or RemoteProtocolError if the peer has begun an unsolicited answer."""
         if self._error is not None:
             raise self._error
         if self._buffer and not self._expected and bytes(self._buffer.translate(None, CONTROL)[:1]) in (b"=", b"?"):
@@ -240,9 +250,9 @@ class Connection:
     # -- reading ------------------------------------------------------------------------------------------
 
     def _take_expected(self, data: bytes, start: int) -> bool:
-        """Take the common case in one step: all successes, and only the last one has text, in one line, from `start`.
+        """Read the common case in one step: all successes, of which only the last has text, on one line.
 
-        Return False, and take nothing, for any other data.
+        Return False, and take nothing, for any other data. The text begins at `start`.
         """
         if data[-2:] != b"\n\n" or len(data) >= self._short or not data.isascii():
             return False
@@ -263,7 +273,7 @@ class Connection:
             end = self._buffer.find(b"\n", self._searched)
             size = end if end >= 0 else len(self._buffer)
             if self._size + size > self._limits.answer:
-                self._break(f"an answer is at most {self._limits.answer} bytes", "answer-too-long")
+                self._break(f"the answer is longer than {self._limits.answer} bytes", "answer-too-long")
             elif end < 0:
                 self._searched = size
                 return
@@ -285,7 +295,7 @@ class Connection:
             if len(self._replies) >= len(self._expected):
                 self._break(f"desynchronised: {_UNASKED}", "answer-unasked")
             elif len(self._lines) > self._limits.lines:
-                self._break(f"an answer is at most {self._limits.lines} lines", "answer-too-long")
+                self._break(f"the answer has more than {self._limits.lines} lines", "answer-too-long")
         elif line.strip():
             self._take_junk(line)
         else:  # blank lines between answers are tolerated
@@ -307,7 +317,7 @@ class Connection:
             return
         self.skipped_lines += 1
         if len(self.warnings) < self._limits.junk:
-            self.warnings.append(f"skipped a line that is no answer: {shown}")
+            self.warnings.append(f"skipped a line that is not an answer: {shown}")
 
     def _finish_answer(self) -> None:
         reply = parse_reply(b"\n".join(self._lines))
@@ -325,8 +335,8 @@ class Connection:
     def _end(self) -> None:
         """Handle the end of the stream. A last answer counts if a line feed ends it, even without the empty line.
 
-        Text without a line feed is not an answer: the peer crashed while it wrote, and half a move must not be played.
-        The answer to `quit` is the exception, because the peer was told to end.
+        Text without a line feed is not an answer: the peer crashed while writing, and half a move must not be played.
+        The answer to `quit` is the exception, because the peer was told to exit.
         """
         self._rest = self.unanswered
         cut = bytes(self._buffer.translate(None, CONTROL).removeprefix(BOM if self._first else b"").strip(b" \t"))
@@ -349,7 +359,7 @@ class Connection:
         self._lines.clear()
 
     def _desynchronise(self, reason: str, code: str = "wrong-id") -> ProtocolError:
-        """Answers and questions no longer belong together, so none of the answers counts."""
+        """Break the connection and drop its replies: it is no longer known which answer belongs to which command."""
         self._break(f"desynchronised: {reason}", code)
         self._replies.clear()
         assert self._error is not None

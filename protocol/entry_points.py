@@ -1,8 +1,8 @@
-"""Entry points and versions of installed distributions, from the `*.dist-info` folders on sys.path.
+"""Entry points and versions of installed distributions, read from the `*.dist-info` folders on sys.path.
 
-importlib.metadata finds the same, but its import doubles the time that `ggp engine` takes to start; a test compares
-the two. The formats are those of the packaging specifications "Recording installed projects" and "Entry points".
-Distributions inside zip files and `*.egg-info` are not found.
+importlib.metadata finds the same, but importing it doubles the start-up time of `ggp engine`; a test compares the two.
+The formats come from the packaging specifications "Recording installed projects" and "Entry points". Distributions
+inside zip files and `*.egg-info` folders are not found.
 """
 
 # pathlib takes 4 ms to import
@@ -27,7 +27,7 @@ class EntryPoint(NamedTuple):
     distribution: str
 
     def load(self) -> object:
-        """Import the module and look the attribute up. Raises whatever that raises."""
+        """Import the module and return the attribute. Raises whatever the import raises."""
         from importlib import import_module
 
         found: object = import_module(self.module)
@@ -37,7 +37,7 @@ class EntryPoint(NamedTuple):
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """Return the entry points of that group, in the order of sys.path."""
+    """Return the entry points of a group, in the order of sys.path."""
     found = []
     for distribution, _, folder in _distributions():
         for name, value in _section(f"{folder}/entry_points.txt", group):
@@ -53,12 +53,12 @@ def version(distribution: str) -> str:
 
 
 def _distributions() -> Iterator[tuple[str, str, str]]:
-    """Yield name, version and folder of each distribution; of two with the same name only the first on the path."""
+    """Yield name, version and folder of each distribution; only the first one of each name."""
     seen = set()
     for place in sys.path:
         try:
             folders = sorted(name for name in os.listdir(place or ".") if name.endswith(".dist-info"))
-        except OSError:  # a zip file, or nothing
+        except OSError:  # a zip file, or a missing folder
             continue
         for folder in folders:
             name, _, version = folder.removesuffix(".dist-info").partition("-")
@@ -83,11 +83,11 @@ def _section(path: str, group: str) -> Iterator[tuple[str, str]]:
         elif here and line and line[0] not in "#;":
             name, equals, value = line.partition("=")
             if equals:
-                yield name.strip(), value.split("[")[0].strip()  # extras in brackets are of no meaning any more
+                yield name.strip(), value.split("[")[0].strip()  # extras in brackets are obsolete
 
 
 def _open_regular(path: str, flags: int) -> int:
-    """Open a regular file without waiting, as `input_files.open_input` does, which imports pathlib. Raises OSError."""
+    """Open a regular file without waiting, like `input_files.open_input` but without importing pathlib."""
     descriptor = os.open(path, flags | os.O_NONBLOCK)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor

@@ -1,10 +1,10 @@
-"""Errors by whose fault they are; the referee's forfeits follow from the type alone."""
+"""Exceptions by whose fault an error is; the referee decides forfeits from the type alone."""
 
 import sys
 
 from ggp.protocol.printed import without_passwords
 
-# Where the code of Python, of installed packages and of this one is, and frozen modules.
+# Path prefixes of Python's own code, of this package and of frozen modules; place_of skips their frames.
 _NOT_AN_AUTHORS = (
     f"{sys.base_prefix}/lib/python",
     __file__.removesuffix("protocol/errors.py"),
@@ -13,9 +13,9 @@ _NOT_AN_AUTHORS = (
 
 
 def place_of(error: BaseException) -> str:
-    """Return ` (FILE, line N)` of the author's code that raised an error, "" if it is not known.
+    """Return ` (FILE, line N)` of the author's code that raised an error, or "" if unknown.
 
-    That is the deepest frame outside of Python's own and installed packages; if there is none, the deepest of all.
+    This is the deepest frame outside Python and installed packages, or simply the deepest frame if there is none.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}, line {error.lineno})"
@@ -29,21 +29,21 @@ def place_of(error: BaseException) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """Return what is wrong with a text that was read, where Python would speak of its own limits."""
+    """Return the error's message, with plain words where Python reports an internal limit."""
     text = str(error)
     if isinstance(error, RecursionError) or "recursion" in text:
         return "it is nested too deeply"
     if isinstance(error, MemoryError):
-        return "it is too large for the memory"
+        return "it does not fit into memory"
     if "integer string conversion" in text:
         return "it holds a number of more than 4,300 digits"
     return text
 
 
 class CodedError(Exception):
-    """An error with a `code` for programs and tests; the text is for people and may change.
+    """An error with a stable `code` for programs and tests; its text is for people and may change.
 
-    A class has a code for all its errors, and a raise may give a narrower one.
+    The class sets the default code; each raise may give a more specific one.
     """
 
     code = "error"
@@ -54,39 +54,39 @@ class CodedError(Exception):
 
 
 class Problem(CodedError):
-    """Invalid input, or something that is missing; str() is one line that names the remedy."""
+    """Invalid input or something missing; str() is one line that says how to fix it."""
 
     code = "invalid-input"
 
 
 class ProtocolError(CodedError):
-    """A failure in a conversation; str() describes it for the person who must repair it."""
+    """A failure in a conversation; str() describes it for the person who must fix it."""
 
     code = "protocol-error"
 
 
 class LocalProtocolError(ProtocolError):
-    """This side broke the protocol: a bug of the caller, never the peer's fault."""
+    """A violation of the protocol by this side: a bug of the caller, never the peer's fault."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer broke the protocol: an invalid line, an id that does not match, more than the bounds allow."""
+    """A violation of the protocol by the peer: an invalid line, a wrong id, or an answer over a limit."""
 
 
 class PeerGone(ProtocolError):
-    """The peer's stream ended: it exited, crashed, closed its output or its connection was lost."""
+    """The end of the peer's stream: it exited, crashed, closed its output, or the connection was lost."""
 
 
 class PeerTimeout(ProtocolError):
-    """No complete answer before the deadline."""
+    """A missed deadline: no complete answer came in time."""
 
 
 class CommandFailed(ProtocolError):
-    """Raised by a handler of the answering side; str() is the text after `? `."""
+    """A failure that a command handler reports; str() is the text after `? `."""
 
 
 class AddressError(Problem, ValueError):
-    """An address that cannot be used; str() says what to write instead, without passwords."""
+    """An unusable address; str() says what to write instead and hides passwords."""
 
     code = "bad-address"
 

@@ -1,4 +1,4 @@
-"""Text <-> message, pure functions; the GTP 2 draft is quoted where it is obeyed. No state is kept here."""
+"""Conversion between text and messages: pure functions, with quotations of the GTP 2 draft where they follow it."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ MAX_ID = 2**31 - 1
 MAX_LINE = 64 * 1024  # bytes of a command line without its LF
 MAX_ANSWER = 1024 * 1024  # bytes of a whole answer
 MAX_ANSWER_LINES = 10_000
-_ROOM = MAX_ANSWER - 1000  # bytes of lines in one
+_ROOM = MAX_ANSWER - 1000  # bytes that fit_lines allows in one answer
 
 # "Remove all occurences of the CR and other control characters except for HT and LF."
 CONTROL = bytes(byte for byte in [*range(32), 127] if byte not in b"\t\n")
@@ -20,10 +20,10 @@ CommandLine = tuple[str, list[str], int | None]  # name, arguments, id
 
 
 def clean_line(raw: bytes) -> str:
-    r"""Return what counts of a command line (no LF), "" for a line that gets no answer.
+    r"""Return the significant part of a command line (no LF), or "" for a line that gets no answer.
 
-    In the draft's order: drop control characters, cut comments, turn HT into a blank. Bytes that are not UTF-8 stay
-    readable as `\xNN`.
+    In the draft's order: drop control characters, cut comments, turn HT into a blank. Bytes that are not UTF-8 become
+    `\xNN`.
     """
     line = raw.translate(None, CONTROL)
     if b"#" in line:
@@ -36,8 +36,8 @@ def clean_line(raw: bytes) -> str:
 def parse_command(line: str) -> Command:
     """Parse a cleaned, non-empty line.
 
-    An id is digits (0..2**31-1) followed by a blank. A lone number, a number out of range and digits glued to letters
-    are command names (which are unknown).
+    An id is digits (0..2**31-1) followed by a blank. A lone number, a number out of range and digits joined to letters
+    are (unknown) command names.
     """
     words = split_words(line)
     if len(words) > 1 and _is_id(words[0]):
@@ -48,7 +48,7 @@ def parse_command(line: str) -> Command:
 def read_line(raw: bytes) -> CommandLine | None:
     """Return name, arguments and id of a command line (no LF), or None for a line that gets no answer.
 
-    It does what clean_line and parse_command do, and is quick for ordinary lines.
+    The result is that of clean_line and parse_command, but faster for ordinary lines.
     """
     if raw.isascii() and b"#" not in raw:
         line = raw.decode()
@@ -64,39 +64,49 @@ def read_line(raw: bytes) -> CommandLine | None:
 
 
 def split_words(line: str) -> list[str]:
-    """Return the words between blanks. Only the blank separates: other Unicode spaces are text."""
+    """Return the words of a line. Only the blank separates words; other Unicode spaces are text."""
     return line.split() if line.isascii() else [word for word in line.split(" ") if word]
 
 
 def check_line(line: str, head: str = "") -> None:
-    """Raise LocalProtocolError unless `line`, a command without id, may be sent after `head`, its id and a blank.
+    """Raise LocalProtocolError unless a command may be sent.
 
-    It must be a line that is answered, whose name is not taken for an id, without control characters and `#`, and
-    within the bound.
+    The line must be one that gets an answer, contain no control characters and no `#`, not begin with something that
+    looks like an id, and fit the size limit.
+
+    Args:
+        line: The command, without id and LF.
+        head: The id and a blank that will precede it, or "".
     """
-    # Almost every line is printable, short and begins with a letter: the careful tests are rarely reached.
+    # Almost every line is printable, short and begins with a letter, so the slow tests are rarely needed.
     if line[:1].isalpha() and line.isprintable() and "#" not in line and len(line) < 1000:
         return
     if "#" in line or any(char < " " or "\x7f" <= char < "\xa0" for char in line):
-        raise LocalProtocolError(f"control characters and # are never sent: {line[:80]!r}", code="control-character")
+        raise LocalProtocolError(
+            f"a command may not contain control characters or #: {line[:80]!r}", code="control-character"
+        )
     words = split_words(line)
     if not words:
-        raise LocalProtocolError("an empty line is never sent: it gets no answer", code="empty-line")
+        raise LocalProtocolError("a command may not be an empty line, which gets no answer", code="empty-line")
     if not head and len(words) > 1 and _is_id(words[0]):
-        raise LocalProtocolError(f"a command's name cannot look like an id: {words[0]}", code="name-like-id")
+        raise LocalProtocolError(
+            f"a command may not begin with a number, which looks like an id: {words[0]}", code="name-like-id"
+        )
     try:
         size = len(head) + len(line.encode())
     except UnicodeEncodeError:
         raise LocalProtocolError(f"a command line must be UTF-8: {line[:80]!r}", code="not-utf8") from None
     if size > MAX_LINE:
-        raise LocalProtocolError(f"a command line is at most {MAX_LINE} bytes, not {size}", code="line-too-long")
+        raise LocalProtocolError(
+            f"the command line has {size} bytes; at most {MAX_LINE} are allowed", code="line-too-long"
+        )
 
 
 def parse_reply(raw: bytes) -> Reply | None:
-    """Parse one answer without its final empty line; None if it does not begin with `=` or `?`.
+    """Parse one answer without its final empty line. Return None if it does not begin with `=` or `?`.
 
-    CR and control characters are dropped, `#` is text. Digits right after the mark are the id. Blanks and HT around a
-    text of one line are dropped; inside it, and in a text of several lines, HT is text.
+    CR and control characters are dropped; `#` is text. Digits right after the mark are the id. Blanks and HT around a
+    one-line text are dropped; elsewhere HT is text.
     """
     if not raw:
         return None
@@ -110,28 +120,30 @@ def parse_reply(raw: bytes) -> Reply | None:
     if end > 11:  # no id of ours is that long
         end = 1
     rest = text[end:]
-    # One blank belongs to the frame, and some peers write HT for it. More are sloppy in a line, but layout in a board.
+    # One blank belongs to the frame; some peers write HT instead. More blanks are noise in a line, layout in a board.
     rest = (rest[1:] if rest[:1] in (" ", "\t") else rest) if "\n" in rest else rest.strip(" \t")
     return Reply(mark == _SUCCESS, rest, int(text[1:end]) if end > 1 else None)
 
 
 def format_reply(reply: Reply) -> bytes:
-    r"""Return the bytes of a reply, with the empty line: `=7 text\n\n`, `=7\n\n`, `= text\n\n` or `=\n\n`.
+    r"""Return the bytes of a reply and its empty line: `=7 text\n\n`, `=7\n\n`, `= text\n\n` or `=\n\n`.
 
-    Control characters are dropped from the text. Raises LocalProtocolError if it has an empty line, which would end
-    the answer too early.
+    Control characters are dropped from the text.
+
+    Raises:
+        LocalProtocolError: The text has an empty line, which would end the answer too early.
     """
     text = reply.text
     if not text.isprintable():
         text = text.translate(_CONTROL_TEXT)
         if "\n\n" in text or text.endswith("\n"):
-            raise LocalProtocolError("an answer's text holds no empty line", code="empty-line")
+            raise LocalProtocolError("the text of an answer may not contain an empty line", code="empty-line")
     head = ("=" if reply.ok else "?") + ("" if reply.id is None else str(reply.id))
     return (f"{head} {text}\n\n" if text else f"{head}\n\n").encode("utf-8", "backslashreplace")
 
 
 def fit_lines(lines: Iterable[str]) -> str:
-    """Return the lines that fit into an answer; if some do not, the last line says how many."""
+    """Return the lines that fit into one answer. If some do not, the last line is `cut=N`, the number left out."""
     fit: list[str] = []
     size, every = 0, list(lines)
     for line in every:

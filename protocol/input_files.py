@@ -1,8 +1,7 @@
-"""Opens files that users or other files name, to read them: regular files alone, of bounded size, without waiting.
+"""Opens files for reading whose names come from users or other files: regular files only, of limited size.
 
-A name may lead to a named pipe, which waits for a writer for ever, or to a device such as /dev/zero, which never ends.
-Every file whose name comes from a user or from another file is opened here. An error is an OSError whose `strerror`
-says what to do.
+A name may lead to a named pipe, where opening waits for a writer, or to a device such as /dev/zero, which never ends.
+Every such file is therefore opened here. Errors are OSErrors whose `strerror` says what to do.
 """
 
 import errno
@@ -25,15 +24,15 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class NotRegular(OSError):
-    """The file is a pipe, a device or a socket."""
+    """A refusal to open a pipe, a device or a socket."""
 
 
 def open_input(path: str | Path, *, pipe: bool = False, follow: bool = True) -> io.BufferedReader:
-    """Open a regular file for reading, without waiting for anything.
+    """Open a regular file for reading, without waiting.
 
     Args:
         path: The file, which may be a symbolic link to one.
-        pipe: Take a pipe that this process was given, too, as in `ggp rate <(zcat games.csv.gz)`.
+        pipe: Also accept a pipe that this process was given, as in `ggp rate <(zcat games.csv.gz)`.
         follow: Follow a symbolic link at the end of the path.
 
     Raises:
@@ -60,11 +59,11 @@ def read_input(path: str | Path, most: int, *, follow: bool = True) -> bytes:
 
     Args:
         path: The file, which may be a symbolic link to one.
-        most: The largest size in bytes.
+        most: The largest allowed size in bytes.
         follow: Follow a symbolic link at the end of the path.
 
     Raises:
-        OSError: As `open_input`, and EFBIG for a larger file.
+        OSError: See `open_input`; EFBIG if the file is too large.
         ValueError: The path contains a NUL.
     """
     with open_input(path, follow=follow) as file:
@@ -75,7 +74,7 @@ def read_input(path: str | Path, most: int, *, follow: bool = True) -> bytes:
 
 
 def in_words(size: int) -> str:
-    """Return a number of bytes in the largest unit that divides it."""
+    """Return a number of bytes in the largest unit that divides it, as in `64 KiB`."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit and size % unit == 0:
             return f"{size // unit} {name}"
@@ -87,5 +86,5 @@ def _check(name: str, mode: int, pipe: bool) -> None:
         return
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-    kind = next((word for matches, word in _KINDS if matches(mode)), "no file")
+    kind = next((word for matches, word in _KINDS if matches(mode)), "a special file")
     raise NotRegular(errno.EINVAL, f"it is {kind}, not a regular file: name a regular file", name)

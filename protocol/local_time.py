@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 
 class _LocalZone(tzinfo):
-    """The rules of the local zone at any date, unlike the fixed offset of `datetime.now().astimezone()`."""
+    """The local zone's rules for any date, unlike the fixed offset of `datetime.now().astimezone()`."""
 
     def utcoffset(self, dt: datetime | None) -> timedelta | None:
         return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
@@ -18,7 +18,7 @@ class _LocalZone(tzinfo):
     def fromutc(self, dt: datetime) -> datetime:
         aware = dt.replace(tzinfo=UTC).astimezone()
         local = aware.replace(tzinfo=self)
-        # When clocks are set back, an hour comes twice: `fold` tells the second one.
+        # When clocks are set back, one hour occurs twice; `fold` marks the second occurrence.
         return local if local.utcoffset() == aware.utcoffset() else local.replace(fold=1)
 
 

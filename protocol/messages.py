@@ -1,12 +1,12 @@
-"""The two values that travel on the wire: a Command and its Reply; not their text (see grammar)."""
+"""The two messages on the wire as values: Command and Reply. See grammar for their text."""
 
 from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """What a controller asks: `[id] name [arguments]`.
+    """A command from the controller: `[id] name [arguments]`.
 
-    `id` is 0..2**31-1 or None; `name` and each argument are non-empty words without blanks.
+    `id` is 0..2**31-1 or None. The name and each argument are non-empty and contain no blanks.
     """
 
     name: str
@@ -15,7 +15,7 @@ class Command(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the peer answers: `=[id] text` (ok) or `?[id] text`; `text` holds no empty line."""
+    """An answer from the peer: `=[id] text` (ok) or `?[id] text`; the text contains no empty line."""
 
     ok: bool
     text: str = ""

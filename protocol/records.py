@@ -1,12 +1,12 @@
-"""Records: the events of a match, their hash chain, and their forms as JSON lines and as a GTP script.
+r"""Records: the events of a match, their hash chain, and their forms as JSON lines and as a GTP script.
 
-Pure functions over bytes; where records are kept is the referee's part. A line of a record is the event's
-canonical JSON (keys sorted, no blanks, UTF-8, nothing escaped that need not be) with the chain's link as one more
-key at its end, and with invisible characters written `\\uXXXX`, so that a terminal can show it:
+All functions here are pure; the referee decides where records are kept. A line of a record is the event's canonical
+JSON (sorted keys, no blanks, UTF-8, no needless escapes) plus one last key, the link of the chain. Invisible characters
+are written as `\uXXXX` so that a terminal can show the line safely:
 
     link = SHA-256(previous link, 32 raw bytes + canonical JSON without "link"), in hex on the line
 
-The first "previous link" is SHA-256("ggp-record-1"). So a changed, dropped or reordered line is detected.
+The first "previous link" is SHA-256("ggp-record-1"). The chain reveals every changed, dropped or reordered line.
 """
 
 import re
@@ -33,19 +33,24 @@ Seat = Annotated[int, Meta(ge=0, le=2)]
 
 
 class RecordError(CodedError, ValueError):
-    """Not a record, or a changed one; str() names the line and the fault."""
+    """An invalid record, or one that was changed after it was written; str() names the line and the fault."""
 
     code = "bad-record"
 
 
 class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot or the engine: how it named itself, and what was started.
+    """A bot or the engine: what it calls itself, and what was started.
 
-    `name` is ours, unique in the match; `program` and `version` are its own words. `hash` is the version of a bot as in
-    a ladder: twelve hex digits for the program, the files among its arguments, its options and its environment, "" if
-    there are none to read, as over a network. `control`: its own, "" for the match's; `settings`: others of its own
-    that decide how it plays, without values of environment variables; `sandbox`: its level, its permissions, and what
-    this machine could not enforce, "" for none.
+    Attributes:
+        name: The name that the referee gave it, unique in the match.
+        program: The name that the program reports.
+        version: The version that the program reports.
+        command: The command line that started it.
+        hash: The bot's version in a ladder: twelve hex digits over the program, the files among its arguments, its
+            options and its environment; "" if no files can be read, as over a network.
+        control: Its own time control; "" for the match's.
+        settings: Other settings of this bot that affect its play, without the values of environment variables.
+        sandbox: Its sandbox level, its permissions, and what this machine could not enforce; "" for no sandbox.
     """
 
     name: Text
@@ -59,9 +64,14 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", kw_only=True, omit_defaults=True):
-    """The start of a match. `bots` by seat; `options` as given to ggp-new; `opening`: plies that no bot chose.
+    """The start of a match.
 
-    `control` is that of each bot without its own.
+    Attributes:
+        options: The game's options, as given to ggp-new.
+        bots: The bots by seat.
+        control: The time control of each bot that has none of its own.
+        margin: Milliseconds that a bot may exceed its time.
+        opening: The plies that were played before the bots' first move.
     """
 
     seq: Count = 0
@@ -76,8 +86,8 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
     seed: int = 0
     opening: tuple[Text, ...] = ()
     book: Text = ""  # the file and the line of the opening, and the file's hash
-    adjudication: Text = ""  # the rules by which the match may end early, and the bot that judges it
-    continues: Text = ""  # KEY@PLY of the match that this one goes on from, after plies of it were taken back
+    adjudication: Text = ""  # the rules that may end the match early, and the bot that judges it
+    continues: Text = ""  # KEY@PLY of the match that this one continues after some plies were taken back
     referee: Text = ""
     started: Text = ""  # UTC, ISO 8601
 
@@ -89,14 +99,17 @@ class MatchStarted(msgspec.Struct, frozen=True, tag_field="event", tag="start", 
 
     @property
     def time(self) -> str:
-        """Return the time control in words: `10+0.1`, or `10+0.1 against 5+0.05` if the seats differ."""
+        """Return the time control as text: `10+0.1`, or `10+0.1 against 5+0.05` if the seats differ."""
         return " against ".join(dict.fromkeys(self.controls))
 
 
 class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit_defaults=True, gc=False):
-    """A ply: the colour that the seat held before it, the canonical move, whole ms used and left.
+    """A ply: the seat, the colour that it held before the ply, and the canonical move.
 
-    `ply` counts from 1. `left` is None if the control has no limit; a ply of the opening took 0 ms.
+    Attributes:
+        ply: Number of the ply, from 1.
+        ms: Milliseconds used; 0 for a ply of the opening.
+        left: Milliseconds left, or None if the time control has no limit.
     """
 
     seq: Count
@@ -111,7 +124,7 @@ class MovePlayed(msgspec.Struct, frozen=True, tag_field="event", tag="ply", omit
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The traces of a fault: the last lines of dialogue, the tail of stderr, the exit status in words."""
+    """Evidence of a fault: the last lines of dialogue, the tail of stderr and a description of the exit status."""
 
     dialogue: tuple[Long, ...] = ()
     stderr: Long = ""
@@ -119,26 +132,36 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class MatchEnded(msgspec.Struct, frozen=True, tag_field="event", tag="end", kw_only=True, omit_defaults=True):
-    """The end of a match. `result` as in RULES ("" for void); `winner` and `culprit` are seats, 0 for none."""
+    """The end of a match; `result` as in the rules of the game, "" if the match is void.
+
+    Attributes:
+        winner: The winner's seat, 0 for none.
+        culprit: Who caused the end: seat1, seat2, engine, referee, network or "".
+        ms: Milliseconds used in the last turn, if it ended the match without a ply (a fault or a resignation).
+        stolen: By seat, milliseconds of its turns that interrupts took; they were not charged.
+        slow_input: By seat, milliseconds that the referee spent on writing to a bot that reads slowly; they were
+            charged.
+        stderr: By seat, the tail of what each bot wrote to stderr in this match; () if nothing.
+    """
 
     seq: Count
     match: Text
     result: Text
     winner: Seat
     termination: Text
-    culprit: Text = ""  # seat1, seat2, engine, referee, network or ""
+    culprit: Text = ""
     detail: Long = ""
-    analysis: Long = ""  # of an answer that is no ply: the resignation or the refusal that ended it
+    analysis: Long = ""  # the bot's analysis of a resignation or refusal that ended the match
     plies: Count = 0
-    ms: Count = 0  # used of its time by the seat at fault, or that resigned, in the turn that ended it and is no ply
+    ms: Count = 0
     hash: Text = ""
     suspect: bool = False
     score: Long = ""  # the engine's ggp-score
     warnings: tuple[Text, ...] = ()
-    stolen: tuple[Count, ...] = ()  # by seat, the ms of its turns that interrupts took and that were not charged
-    slow_input: tuple[Count, ...] = ()  # by seat, the ms that writes to it took because of how it reads, charged
+    stolen: tuple[Count, ...] = ()
+    slow_input: tuple[Count, ...] = ()
     diagnostics: Diagnostics | None = None
-    stderr: tuple[Long, ...] = ()  # by seat, the tail of what each bot wrote there in this match; () if nothing
+    stderr: tuple[Long, ...] = ()
     ended: Text = ""  # UTC, ISO 8601
 
 
@@ -152,13 +175,17 @@ _decode: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 class Chain:
-    """A writer of the events of one match, in order, as lines of its record."""
+    """A writer that turns the events of one match, in order, into the lines of its record."""
 
     def __init__(self) -> None:
         self._link = FIRST_LINK
 
     def line(self, event: Event) -> bytes:
-        """Return the next line, with its LF. Raises RecordError, and adds no link, if it could not be read back."""
+        """Return the record line of the next event, with its LF.
+
+        Raises:
+            RecordError: The line could not be read back; the chain is then unchanged.
+        """
         try:
             canonical = _encode(event)
         except UnicodeEncodeError as error:
@@ -174,28 +201,29 @@ class Chain:
             line = escaped_line(line)
         if len(line) > MAX_RECORD_LINE:
             raise RecordError(
-                f"{_name(event)} event {event.seq} is {len(line)} bytes: shorten its texts", code="too-long"
+                f"{_name(event)} event {event.seq} has {len(line)} bytes, too many for a line: shorten its texts",
+                code="too-long",
             )
         self._link = link
         return line + b"\n"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A match as far as it was recorded; `end` is None if it was cut off."""
+    """The recorded part of a match; `end` is None if the record stops early."""
 
     start: MatchStarted
     plies: tuple[MovePlayed, ...]
     end: MatchEnded | None
 
     def lines(self) -> bytes:
-        """Return the record as JSON lines, with the chain computed again."""
+        """Return the record as JSON lines, with a newly computed chain."""
         chain = Chain()
         events: tuple[Event, ...] = (self.start, *self.plies, *([self.end] if self.end else []))
         return b"".join(chain.line(event) for event in events)
 
 
 class RecordReader:
-    """A reader of the lines of one match that checks its chain."""
+    """A reader of the lines of one match that checks their hash chain."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -203,16 +231,17 @@ class RecordReader:
 
     @property
     def record(self) -> Record:
-        """Return the match so far. There must be a start event."""
+        """Return the match so far; at least the start event must have been read."""
         start, end = self.events[0], self.events[-1]
         assert isinstance(start, MatchStarted)
         plies = tuple(event for event in self.events if isinstance(event, MovePlayed))
         return Record(start, plies, end if isinstance(end, MatchEnded) else None)
 
     def read(self, line: bytes) -> None:
-        """Read the next line, without its LF.
+        """Read the next line, given without its LF.
 
-        Raises RecordError, and keeps nothing, if it does not continue the match.
+        Raises:
+            RecordError: The line does not continue the match; it is then ignored.
         """
         number = len(self.events) + 1
         self._add(*_read_line(line, number), number)
@@ -228,7 +257,7 @@ class RecordReader:
         link = sha256(self._link + canonical).digest()
         if link.hex() != claimed:
             raise RecordError(
-                f"line {number}: was changed since it was written, or lines before it are missing", code="changed"
+                f"line {number}: was changed after it was written, or lines before it are missing", code="changed"
             )
         self._link = link
         self.events.append(event)
@@ -239,23 +268,24 @@ def read_records(
     torn: Callable[[str], None] | None = None,
     damaged: Callable[[str], None] | None = None,
 ) -> Iterator[Record]:
-    """Yield the matches of a file of records, with every chain checked.
+    """Yield the matches of a file of records, checking every hash chain.
 
-    A match that was cut off, with no end event before the next start or the end of the file, has `end` None. A writer
-    that is killed may leave half a line, which only a start event, in the same or the next line, or the end of the file
-    can follow.
+    A match without an end event before the next start, or before the end of the file, was cut off; its `end` is None. A
+    writer that was killed may leave half a line. Such a line may be followed only by a start event (on the same or the
+    next line) or by the end of the file.
 
     Args:
         lines: The lines of the file.
-        torn: Gets a line of text about half a line; its match is cut off.
-        damaged: Gets the text of an error; the match is dropped, and reading continues at the next start event.
+        torn: Called with a message for each half line; its match counts as cut off.
+        damaged: Called with the error message of a damaged match; the match is dropped, and reading resumes at the next
+            start event.
 
     Raises:
-        RecordError: A line is unreadable, out of order, or was changed, and `damaged` is None.
+        RecordError: A line is unreadable, out of order or changed, and `damaged` is None.
     """
     match = RecordReader()
-    half = ""  # what to say of the line before this one, if it was half a line
-    dropping = False  # the rest of a damaged match
+    half = ""  # the message about the line before this one, if that was half a line
+    dropping = False  # inside the rest of a damaged match
     for number, raw in enumerate(lines, 1):
         line = (raw.removeprefix(BOM) if number == 1 else raw).rstrip(b"\n")
         if not line.strip() or (dropping and not line.startswith(_FIRST)):
@@ -263,9 +293,9 @@ def read_records(
         dropping = False
         try:
             if half and not line.startswith(_FIRST[: len(line)]):
-                raise RecordError(f"{half}, and what follows is no new match: was changed", code="changed")
+                raise RecordError(f"{half}, and no new match follows it: the record was changed", code="changed")
             half = ""
-            begins = line.rfind(_FIRST)  # in no text of a line, where its quotes would be escaped
+            begins = line.rfind(_FIRST)  # it cannot occur inside a text, where its quotes would be escaped
             if torn and begins > 0 and _is_half(line[:begins], bool(match.events), joined=True):
                 torn(_half(number, begins))
                 line = line[begins:]
@@ -293,7 +323,7 @@ def read_records(
 
 
 class MatchSummary(NamedTuple):
-    """A match that was played to its end: start, end, and the ms that seats 1 and 2 used in its plies."""
+    """A summary of a complete match: its start, its end, and the milliseconds that seats 1 and 2 used."""
 
     start: MatchStarted
     end: MatchEnded
@@ -301,15 +331,16 @@ class MatchSummary(NamedTuple):
 
 
 def read_summary(lines: bytes) -> MatchSummary:
-    """Return the summary of the one match in these lines, with its chain checked as by read_records.
+    """Return the summary of the one match in these lines, and check its hash chain as read_records does.
 
-    Raises RecordError, even if the record is valid but not one match that was played to its end.
+    Raises:
+        RecordError: The record is invalid, or is not exactly one complete match.
     """
     if (summary := _plain_summary(lines)) is not None:
         return summary
     found = list(read_records(lines.splitlines(keepends=True)))
     if len(found) != 1 or found[0].end is None:
-        raise RecordError(f"it holds {len(found)} matches, not one that was played to its end")
+        raise RecordError(f"the record holds {len(found)} matches, not exactly one complete match")
     first, second = (sum(ply.ms for ply in found[0].plies if ply.seat == seat) for seat in (1, 2))
     return MatchSummary(found[0].start, found[0].end, (first, second))
 
@@ -318,16 +349,20 @@ _MOVE = re.compile(rb'"event":"ply".*?"move":"((?:[^"\\]|\\.)*)"')  # keys are s
 
 
 def moves_of(lines: bytes) -> list[str]:
-    """Return the moves of the lines of a match, the opening among them. `read_summary` says whether they are whole."""
+    """Return all moves in the lines of a match, the opening included, without checking the record.
+
+    Raises:
+        RecordError: A move is not valid text.
+    """
     found = _MOVE.findall(lines)
     try:
         return [move.decode() if b"\\" not in move else msgspec.json.decode(b'"%b"' % move, type=str) for move in found]
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise RecordError(f"a move is not text: {error}") from None
+        raise RecordError(f"a move is not valid text: {error}") from None
 
 
 def _plain_summary(lines: bytes) -> MatchSummary | None:
-    """Fast path of read_summary for a record of one start, plain plies and one end. Return None for any other shape."""
+    """Return the summary of a record of one start, plain plies and one end. Return None for any other shape."""
     plies = lines.find(b"\n") + 1
     try:
         start, canonical, claimed = _read_line(lines[: plies - 1], 1)
@@ -347,15 +382,15 @@ def _plain_summary(lines: bytes) -> MatchSummary | None:
 
 
 def escaped_line(line: bytes) -> bytes:
-    """Return a line with its invisible characters escaped; the values, and so the chain, stay as they are."""
+    """Return a line with its invisible characters escaped; its values and its chain do not change."""
     return line if line.isascii() and 0x7F not in line else escaped(line.decode()).encode()
 
 
 def gtp_script(record: Record) -> str:
-    """Return the record as commands that any engine of the game can run; plain GTP for go, so that any Go program can.
+    """Return the record as commands that any engine of the game can run.
 
-    Go's `agreement` and `ko` have no GTP command, and no GTP command sets lists of dead stones: there the script uses
-    GGP.
+    A script of go is plain GTP, for any Go program. GTP has no commands for Go's `agreement` and `ko` options or for
+    lists of dead stones, so a record with dead lists becomes a GGP script.
     """
     options = record.start.options
     dead_lists = any(ply.move.startswith("dead:") for ply in record.plies)
@@ -375,9 +410,9 @@ def _half(number: int, size: int) -> str:
 
 
 def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
-    """Return True for the first part of a line: of a start event, or of any event if the match has begun.
+    """Return True if the line is the first part of a start event, or of any event if the match has begun.
 
-    If another line is `joined` to it, it lacks at least its LF.
+    If another line is `joined` to it, the line is incomplete: at least its LF is missing.
     """
     if len(line) > MAX_RECORD_LINE or not line.startswith(b"{" if begun else _FIRST[: len(line)]):
         return False
@@ -385,13 +420,13 @@ def _is_half(line: bytes, begun: bool, joined: bool) -> bool:
         return True
     try:
         msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):  # also one that ends within a character
+    except (msgspec.DecodeError, UnicodeError, RecursionError):  # a half line may even end inside a character
         return True
     return False
 
 
 def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
-    """Return an event, its canonical bytes and the link it claims."""
+    """Return an event, its canonical bytes and the link that the line claims."""
     if len(line) > MAX_RECORD_LINE:
         raise RecordError(f"line {number}: longer than {MAX_RECORD_LINE} bytes", code="too-long")
     try:
@@ -400,27 +435,27 @@ def _read_line(line: bytes, number: int) -> tuple[Event, bytes, str]:
         fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
         claimed = fields.pop("link", None)
         if not isinstance(claimed, str):
-            raise RecordError(f'line {number}: has no "link": not a line of a record', code="not-a-record")
+            raise RecordError(f'line {number}: has no "link", so it is not a record line', code="not-a-record")
         canonical = _encode(fields)
         whole = _with_link(canonical, claimed)
         if line != whole and line != escaped_line(whole):
             raise RecordError(
-                f"line {number}: is not canonical JSON with its link at the end: was changed", code="not-canonical"
+                f"line {number}: is not canonical JSON with its link at the end: it was changed", code="not-canonical"
             )
         return _decode.decode(line), canonical, claimed
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RecordError(f"line {number}: not a line of a record: {in_words(error)}", code="not-a-record") from None
+        raise RecordError(f"line {number}: not a record line: {in_words(error)}", code="not-a-record") from None
 
 
 def _read_plain(line: bytes) -> tuple[Event, bytes, str] | None:
-    """Read a line that is, byte for byte, what the writer makes of its event. Return None for any other line."""
+    """Read a line that is exactly what the writer makes of its event. Return None for any other line."""
     canonical, link = line[:_LINK_AT] + b"}", line[_LINK_AT:]
     if not _LINK.fullmatch(link):
         return None
     try:
         event = _decode.decode(canonical)
         return (event, canonical, link[9:-2].decode()) if _encode(event) == canonical else None
-    except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError):  # the long way says what it is
+    except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError):  # _read_line reports the error
         return None
 
 

@@ -1,17 +1,18 @@
-r"""Regression transcripts as GNU Go and GoGui write them: parse, judge, write, update; not who runs them.
+r"""Regression transcripts in the format of GNU Go and GoGui: parse, judge, write and update them.
 
     # Black must connect.
     loadsgf games/ko.sgf 12
     10 genmove b
     #? [A3|B4]*
 
-A line is a command, a comment or blank. `#? [PATTERN]` after a command says what it is to answer; `!` at the
-pattern's start: anything else; `*` behind the bracket: expected to fail; `&`: never mind (GNU Go's documentation,
-"Test suites", and regress.awk; GoGui's Regress.java). As in GoGui, the pattern matches the whole answer, `.` and
-`[^x]` match line ends too, blanks around the answer do not count, and a refusal is a failure whatever the pattern;
-a command with an id is a test also when no `#?` follows it: it must not be refused.
+A line is a command, a comment or blank. `#? [PATTERN]` after a command gives the expected answer. `!` at the start of
+the pattern negates it; `*` after the bracket marks a test that is expected to fail; `&` means that the answer is
+ignored (see "Test suites" in GNU Go's documentation, regress.awk, and GoGui's Regress.java). As in GoGui, the pattern
+must match the whole answer, `.` and `[^x]` match line ends too, blanks around the answer are ignored, and a refusal is
+a failure whatever the pattern is. A command with an id is a test even without `#?`: it must not be refused.
 
-One thing is ours, for the field cannot say it: `#? [\? illegal move]` expects the refusal `? illegal move`.
+One extension is ours, because the common format cannot express it: `#? [\? illegal move]` expects the refusal `?
+illegal move`.
 """
 
 import re
@@ -27,21 +28,21 @@ from ggp.protocol.grammar import clean_line, parse_command
 from ggp.protocol.messages import Reply
 
 MAX_FILE = 16 * 1024 * 1024  # characters of a transcript
-MAX_SECONDS = 2.0  # of processor time for one match
-MAX_PATTERN = 1_000_000  # characters of a pattern: some seconds to compile
-MAX_REPETITIONS = 100_000  # the product of the counts that may be nested: the compiler writes them out
+MAX_SECONDS = 2.0  # processor time for matching one pattern
+MAX_PATTERN = 1_000_000  # characters of a pattern, which take some seconds to compile
+MAX_REPETITIONS = 100_000  # the product of nested repeat counts, because the compiler expands them
 _REFUSAL = re.compile(r"\\\? ?")
 _BLANKS = " \t\n"
 _EXPECTED = re.compile(r"\[(.*)\]\s*([&*]*)")
 _DIALECT = regex.DOTALL | regex.MULTILINE | regex.VERSION0
 _COUNT = re.compile(r"(\))?\{(?:[0-9]*,)?([0-9]+),?\}")
-_RECURSION = re.compile(r"\(\?(?:R\)|&|P>|[0-9])")  # it fills the memory before the time is over
+_RECURSION = re.compile(r"\(\?(?:R\)|&|P>|[0-9])")  # it would fill the memory before the time limit
 _SPECIAL = frozenset("\\.[]{}()*+?^$|")
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f"}
 
 
 class TranscriptError(ValueError):
-    """An invalid transcript; `line` (from 1) is where, `what` is wrong there."""
+    """An invalid transcript; `what` is wrong in line `line`, counted from 1."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"line {line}: {what}")
@@ -50,34 +51,34 @@ class TranscriptError(ValueError):
 
 
 class PatternError(ValueError):
-    """A pattern that is invalid, or did not match within the bounds; str() says in one line what is wrong."""
+    """A pattern that is invalid or exceeds a limit; str() says on one line what is wrong."""
 
 
 class RegressionVerdict(StrEnum):
-    """The result of one command, in the words of GoGui's summary; capitals are unexpected results."""
+    """The result of one command, as in GoGui's summary; capitals mean an unexpected result."""
 
     PASS = "pass"
     UNEXPECTED_PASS = "PASS"
     EXPECTED_FAIL = "fail"
     FAIL = "FAIL"
-    ERROR = "error"  # refused, though it is no test: what follows stands on nothing
-    NONE = "none"  # answered, and nothing was asked of the answer
+    ERROR = "error"  # a command that is not a test was refused, so later results are meaningless
+    NONE = "none"  # answered, and the answer was not tested
 
 
 class Expectation(NamedTuple):
-    """A `#?` line. `text` is between the brackets; None, without brackets, is any success."""
+    """A `#?` line; `text` is the part between the brackets. None means no brackets: any success passes."""
 
     line: int
     text: str | None
     pattern: regex.Pattern[str] | None = None
     negated: bool = False
     refusal: bool = False
-    fails: bool = False  # it is known to fail
+    fails: bool = False  # known to fail
     ignored: bool = False
 
 
 class Step(NamedTuple):
-    """One command as it is sent (without LF) and what is expected of it. `line` counts from 1."""
+    """One command, as it is sent without LF, and the answer expected; `line` counts from 1."""
 
     line: int
     command: str
@@ -86,27 +87,32 @@ class Step(NamedTuple):
 
     @property
     def is_test(self) -> bool:
+        """Return True if the command has an expectation or an id."""
         return self.expectation is not None or self.id is not None
 
 
 class Script(NamedTuple):
-    """A transcript: every line of the file, without its LF, and the steps."""
+    """A transcript: every line of the file without its LF, and the parsed steps."""
 
     lines: tuple[str, ...]
     steps: tuple[Step, ...]
 
 
 def parse(text: str) -> Script:
-    """Parse a transcript whose lines end with LF. Raises TranscriptError."""
+    """Parse a transcript whose lines end with LF.
+
+    Raises:
+        TranscriptError: The transcript is invalid.
+    """
     if len(text) > MAX_FILE:
-        raise TranscriptError(1, f"a transcript has at most {MAX_FILE} characters, not {len(text)}")
+        raise TranscriptError(1, f"the transcript has {len(text)} characters; at most {MAX_FILE} are allowed")
     lines = tuple(text.split("\n"))
     steps: list[Step] = []
     for number, raw in enumerate(lines, 1):
         line = raw.strip()
         if line.startswith("#?"):
             if not steps or steps[-1].expectation is not None:
-                raise TranscriptError(number, "an expectation follows the command that it is of, one each")
+                raise TranscriptError(number, "a #? line must follow a command, and each command may have only one")
             steps[-1] = steps[-1]._replace(expectation=_parse_expectation(number, line[2:].strip()))
         elif command := clean_line(line.encode("utf-8", "surrogateescape")):
             steps.append(Step(number, command, parse_command(command).id))
@@ -114,9 +120,10 @@ def parse(text: str) -> Script:
 
 
 def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
-    """Return the verdict on a reply; None means that there was none, which no test may expect.
+    """Return the verdict on a reply. None means no reply, which always counts as a failure.
 
-    Raises TranscriptError if the pattern takes too long to match.
+    Raises:
+        TranscriptError: The pattern takes too long to match.
     """
     expected = step.expectation
     if reply is None:
@@ -132,9 +139,9 @@ def judge(step: Step, reply: Reply | None) -> RegressionVerdict:
 
 
 def write(dialogue: Iterable[tuple[str, Reply]]) -> str:
-    """Return commands and their replies as a transcript that expects exactly these answers.
+    """Return a transcript of these commands that expects exactly these replies.
 
-    The commands are numbered from 1; lines that get no answer are left out.
+    The commands are numbered from 1. Lines that get no answer are left out.
     """
     out: list[str] = []
     for command, reply in dialogue:
@@ -149,16 +156,17 @@ def format_expectation(reply: Reply) -> str:
     text = escape(reply.text.strip(_BLANKS))
     if not reply.ok:
         return f"#? [\\? {text}]"
-    for sign, harmless in (("!", "[!]"), ("\\?", "[?]")):  # read as they stand they would negate, or expect a refusal
+    for sign, harmless in (("!", "[!]"), ("\\?", "[?]")):  # unescaped, they would negate, or expect a refusal
         if text.startswith(sign):
             text = harmless + text.removeprefix(sign)
     return f"#? [{text}]"
 
 
 def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Step] = ()) -> str:
-    """Return the transcript with new expectations: exactly the given answers, and no `*` where a step has passed.
+    """Return the transcript with new expectations.
 
-    All other lines and line ends stay as they are.
+    Each step in `answers` will expect exactly that answer, and each step in `passed` loses its `*`. All other lines and
+    line ends stay as they are.
     """
     lines = list(script.lines)
     after: dict[int, str] = {}
@@ -182,9 +190,10 @@ def update(script: Script, answers: Mapping[Step, Reply], passed: Collection[Ste
 
 
 def compile_pattern(pattern: str) -> regex.Pattern[str]:
-    """Compile a pattern of the package `regex`; `.` is any character, `^` and `$` match at every line.
+    """Compile a pattern of the `regex` package; `.` matches any character, `^` and `$` match at every line.
 
-    Raises PatternError for a pattern that is wrong, recurses or repeats more than MAX_REPETITIONS.
+    Raises:
+        PatternError: The pattern is invalid, recursive or repeats more than MAX_REPETITIONS times.
     """
     if len(pattern) > MAX_PATTERN:
         raise PatternError(f"it has more than {MAX_PATTERN} characters: {pattern[:80]}")
@@ -193,7 +202,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
     if prod(nested) * max(single, default=1) > MAX_REPETITIONS:
         raise PatternError(f"it repeats more than {MAX_REPETITIONS} times: {pattern[:80]}")
     if _RECURSION.search(pattern):
-        raise PatternError(f"a pattern inside itself is not read: {pattern[:80]}")
+        raise PatternError(f"recursive patterns are not supported: {pattern[:80]}")
     try:
         return regex.compile(pattern, _DIALECT)
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
@@ -201,7 +210,11 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def matches(pattern: regex.Pattern[str], text: str) -> bool:
-    """Return True if the whole text matches. Raises PatternError if that takes more than MAX_SECONDS."""
+    """Return True if the whole text matches the pattern.
+
+    Raises:
+        PatternError: Matching takes more than MAX_SECONDS.
+    """
     try:
         return pattern.fullmatch(text, timeout=MAX_SECONDS) is not None
     except (TimeoutError, MemoryError):
@@ -209,7 +222,7 @@ def matches(pattern: regex.Pattern[str], text: str) -> bool:
 
 
 def escape(text: str) -> str:
-    """Return a pattern on one line that matches exactly `text`, for Java, awk and this file."""
+    """Return a one-line pattern that matches exactly `text` in Java, awk and this module."""
     return "".join(map(_escape_char, text))
 
 
@@ -228,7 +241,9 @@ def _parse_expectation(number: int, rest: str) -> Expectation:
         return Expectation(number, None)
     found = _EXPECTED.fullmatch(rest)
     if found is None:
-        raise TranscriptError(number, f"an expectation is written #? [PATTERN], with * or & behind it: {rest[:80]}")
+        raise TranscriptError(
+            number, f"invalid expectation (write #? [PATTERN], optionally with * or & after it): {rest[:80]}"
+        )
     text, marks = found[1].strip(), found[2]
     pattern, negated = text.removeprefix("!"), text.startswith("!")
     refusal = _REFUSAL.match(pattern)
@@ -248,7 +263,10 @@ def _is_expected(expected: Expectation | None, reply: Reply) -> bool:
 
 
 def _matches(expected: Expectation, text: str) -> bool:
-    """Match the text without the blanks around it, as other programs do, or as it is: a pattern may include layout."""
+    """Match the text without surrounding blanks, as other programs do.
+
+    If that fails, match the unchanged text, because a pattern may include layout.
+    """
     assert expected.pattern is not None
     bare = text.strip(_BLANKS)
     try:

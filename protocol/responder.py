@@ -1,4 +1,4 @@
-"""The answering end of a conversation: bytes in, one whole answer at a time out. It does no I/O itself."""
+"""The answering side of a conversation: takes bytes and returns one whole answer at a time. It does no I/O."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -8,12 +8,12 @@ from ggp.protocol.grammar import BOM, CONTROL, MAX_LINE, CommandLine, format_rep
 from ggp.protocol.messages import Reply
 
 Handler = Callable[[list[str]], str]
-Later = Callable[[], str | None]  # called again until it returns the text
+Later = Callable[[], str | None]  # called repeatedly until it returns the text
 LateHandler = Callable[[list[str]], str | Later]
 
-# `fast_path(source, sink, commands)` answers at most so many commands, which it reads from one descriptor, on another.
-# The input that it leaves to the Responder, b"" at its end, None if there is no more now or so many were answered; and
-# the part of an answer that `sink` had no room for. Raises OSError. It may be called while the Responder is idle.
+# `fast_path(source, sink, commands)` reads up to so many commands from one descriptor and answers them on another. It
+# may be called only while the Responder is idle. It returns the input that it leaves to the Responder (b"" at the end
+# of the input, None if nothing is left), and the part of an answer for which `sink` had no room. Raises OSError.
 FastPath = Callable[[int, int, int], tuple[bytes | None, bytes]]
 
 _BLANK = CONTROL.decode() + " \t"
@@ -21,17 +21,18 @@ _TOO_LONG = format_reply(Reply(False, "line too long"))
 
 
 class Responder:
-    """An answerer of commands by a table of handlers, in order, however the bytes were cut or pipelined.
+    """A table of command handlers that answers commands in order, however the bytes are split or pipelined.
 
-    A handler gets the arguments and returns the text of a success; it raises CommandFailed to answer
-    `? text`, and then must have changed nothing. One that would have to wait returns a function instead, which
-    `next_answer` calls until it returns the text or raises. `protocol_version name version known_command
-    list_commands quit` are answered here unless the table has its own; a success of `quit` closes in any case.
+    A handler gets the arguments and returns the text of a success. It raises CommandFailed to answer `? text`, and must
+    then have changed nothing. A handler that would have to wait returns a function instead, which `next_answer` calls
+    until it returns the text or raises. `protocol_version name version known_command list_commands quit` have default
+    handlers. A successful `quit` always closes the responder.
 
-    A command whose name is in `slow` is not answered by `next_answer` but `held`, until answer_held or drop_held.
+    A command whose name is in `slow` is not answered by `next_answer`. It is `held` until answer_held or drop_held is
+    called.
 
-    `report` is called with an exception that no handler should have raised; the peer reads
-    `? internal error: …` and the session continues.
+    `report` is called with each unexpected exception of a handler. The peer gets `? internal error: …` and the session
+    continues.
     """
 
     def __init__(
@@ -41,11 +42,11 @@ class Responder:
         handlers: Mapping[str, LateHandler],
         report: Callable[[Exception], None] | None = None,
     ) -> None:
-        self.closed = False  # quit was answered, or the input ended
+        self.closed = False  # after `quit` or the end of input
         self.slow: frozenset[str] = frozenset()
-        self.fast_path: FastPath | None = None  # of a service that reads from descriptors
+        self.fast_path: FastPath | None = None  # set by services that read from descriptors
         self._held: CommandLine | None = None  # a slow command
-        self._later: tuple[Later, int | None] | None = None  # the answer that is not there yet, and its id
+        self._later: tuple[Later, int | None] | None = None  # the pending answer, and its id
         self._report = report
         self._handlers: dict[str, LateHandler] = {
             "protocol_version": lambda arguments: "2",
@@ -56,28 +57,28 @@ class Responder:
             "quit": lambda arguments: "",
             **handlers,
         }
-        self._lines: deque[bytes | None] = deque()  # whole lines not answered yet; None: one was too long
+        self._lines: deque[bytes | None] = deque()  # unanswered lines; None for one that was too long
         self._partial = bytearray()
-        self._dropping = False  # inside the rest of a line that was too long
-        self._first = True  # no line has come: the input may begin with a byte-order mark
+        self._dropping = False  # inside a line that was too long
+        self._first = True  # before the first line, which may begin with a byte-order mark
 
     @property
     def idle(self) -> bool:
-        """Return True if everything received is answered, and no line is half read."""
+        """Return True if everything received is answered and no partial line is waiting."""
         return not (self._lines or self._partial or self._dropping or self._held or self._later)
 
     @property
     def waiting(self) -> bool:
-        """Return True if the next answer is not ready; call `next_answer` again after a while."""
+        """Return True if the next answer is not ready; call `next_answer` again later."""
         return self._later is not None
 
     @property
     def held(self) -> bool:
-        """Return True if the next command is a slow one, and all before it are answered."""
+        """Return True if the next command is a slow one and all earlier ones are answered."""
         return self._held is not None
 
     def answer_held(self) -> bytes:
-        """Answer the slow command, however long that takes."""
+        """Answer the held command, however long that takes."""
         held, self._held = self._held, None
         slow, self.slow = self.slow, frozenset()
         try:
@@ -86,12 +87,12 @@ class Responder:
             self.slow = slow
 
     def drop_held(self, reason: str) -> bytes:
-        """Forget the slow command, which was answered elsewhere; else this refuses it."""
+        """Forget the held command. Return a refusal, to be sent if no other process has answered it."""
         held, self._held = self._held, None
         return format_reply(Reply(False, reason, held[2] if held else None))
 
     def receive(self, data: bytes) -> None:
-        """Take bytes as they came; b"" says that the input ended: then exit at once, silently."""
+        """Take received bytes; b"" means the end of input, after which nothing more is answered."""
         if not data:
             self.closed = True
             return
@@ -117,7 +118,7 @@ class Responder:
                 self._dropping = True
 
     def _without_mark(self, data: bytes) -> bytes:
-        """Drop the byte-order mark before the first line, however the input is cut; return b"" while one may come."""
+        """Drop a byte-order mark at the beginning, even if it arrives in pieces; return b"" while one may come."""
         data = bytes(self._partial) + data
         self._partial.clear()
         if len(data) < len(BOM) and BOM.startswith(data):
@@ -127,9 +128,9 @@ class Responder:
         return data.removeprefix(BOM)
 
     def next_answer(self) -> bytes | None:
-        """Return one whole answer, to be written and flushed before the next call.
+        """Return one whole answer; write and flush it before the next call.
 
-        None: it needs input, the next command is held, or its answer is not ready.
+        Return None if more input is needed, the next command is held, or its answer is not ready.
         """
         if self._later is not None:
             return self._poll(*self._later)
@@ -143,7 +144,7 @@ class Responder:
         return None
 
     def _answer(self, name: str, arguments: list[str], identity: int | None) -> bytes | None:
-        """Return None if the command is held, or its answer is not ready."""
+        """Return the answer, or None if the command is held or its answer is not ready."""
         if name in self.slow:
             self._held = name, arguments, identity
             return None
@@ -173,7 +174,7 @@ class Responder:
         return None
 
     def _failure(self, error: Exception, identity: int | None) -> bytes:
-        """Answer with the error: a bug in a handler must not end the session of its user."""
+        """Return the answer for an exception: a bug in a handler must not end its user's session."""
         if isinstance(error, CommandFailed):
             return format_reply(Reply(False, _in_one_answer(str(error)), identity))
         if self._report is not None:
@@ -186,5 +187,5 @@ class Responder:
 
 
 def _in_one_answer(text: str) -> str:
-    """Drop the lines that would end the answer once control characters are dropped."""
+    """Drop lines that would end the answer early once control characters are removed."""
     return "\n".join(line for line in text.split("\n") if line.strip(_BLANK))

@@ -1,4 +1,4 @@
-"""The rules of a game as an engine answers them: Markdown in JSON, or plain text from engines without that form."""
+"""The rules of a game as an engine answers them: Markdown inside JSON, or plain text from other engines."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Rules(NamedTuple):
-    """The rules of a game; without `markdown` plain text, whose lines are kept but include no empty one."""
+    """The rules of a game: Markdown, or plain text whose lines are kept but never empty."""
 
     text: str
     markdown: bool = False

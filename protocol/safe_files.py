@@ -1,8 +1,8 @@
-"""Writes files in folders that other users may write, too: a planted link never leads to another file.
+"""Writes files in folders that other users may write too, without following links that they planted.
 
-A symbolic link is followed only if it belongs to this user or to root, anywhere in the path. A file that has further
-hard links is not appended to in a folder that others may write. Everything is done from descriptors of folders, so a
-folder or a file that is exchanged meanwhile changes nothing. What is refused is an OSError whose `strerror` says why.
+A symbolic link is followed only if this user or root owns it, anywhere in the path. In a folder that others may write,
+a file with several hard links is not appended to. All operations use descriptors of folders, so exchanging a folder or
+file in the meantime has no effect. A refusal is an OSError whose `strerror` gives the reason.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import BinaryIO
 from ggp.protocol.grammar import BOM
 
 NEW = ".new"
-"""Ends the name of a file of `open_new` until it is locked."""
+"""The suffix of a file name in `open_new` until the file is locked."""
 _MOST_LINKS = 40
 _OPEN_FILE = re.compile(r"(?:/dev/fd/|/proc/self/fd/|/dev/(?=std))(\d{1,9}|stdout|stderr)")
 _STANDARD = {"stdout": "1", "stderr": "2"}
@@ -30,7 +30,7 @@ _ALONE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def without_mark(data: bytes) -> bytes:
-    """Return a text file's bytes without the UTF-8 byte-order mark that some editors write at the beginning."""
+    """Return a text file's bytes without the UTF-8 byte-order mark that some editors write."""
     return data.removeprefix(BOM)
 
 
@@ -42,10 +42,16 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
-    """Open a file that gets its name once everything is on the disk; after an exception nothing has changed.
+    """Open a file that gets its name once all data is on disk; after an exception nothing has changed.
 
-    An existing file keeps its owner and its mode; `mode` is that of a new one, by default as the umask says. Devices,
-    named pipes, /dev/stdout and the like are written to directly. Raises OSError.
+    An existing file keeps its owner and its mode. Devices, named pipes, /dev/stdout and the like are written directly.
+
+    Args:
+        path: The file.
+        mode: Mode of a new file; by default the umask decides.
+
+    Raises:
+        OSError: The file cannot be written, or a link in the path is not trusted.
     """
     if found := _OPEN_FILE.fullmatch(str(path)):
         with os.fdopen(os.dup(int(_STANDARD.get(found[1], found[1]))), "wb") as file:
@@ -61,7 +67,7 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
         try:
             with os.fdopen(os.open(part, _ALONE | os.O_WRONLY, 0o666, dir_fd=folder), "wb") as file:
                 if before is not None:
-                    with contextlib.suppress(PermissionError):  # only root may give a file away
+                    with contextlib.suppress(PermissionError):  # only root may change an owner
                         os.fchown(file.fileno(), before.st_uid, before.st_gid)
                     os.fchmod(file.fileno(), before.st_mode & 0o777)
                 elif mode is not None:
@@ -78,7 +84,12 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
 
 
 def create_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Create a file and write it to the disk. Raises FileExistsError, OSError."""
+    """Create a file and flush it to disk.
+
+    Raises:
+        FileExistsError: There is already a file of this name.
+        OSError: The file cannot be written.
+    """
     with _place(path, follow=False) as (folder, name):
         with os.fdopen(os.open(name, _ALONE | os.O_WRONLY, mode, dir_fd=folder), "wb") as file:
             file.write(data)
@@ -88,9 +99,12 @@ def create_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int:
-    """Return a descriptor for reading and appending; the file is created if necessary, and truncated if `empty`.
+    """Return a descriptor for reading and appending.
 
-    It may be a device or a pipe, which is not waited for. Raises OSError.
+    The file is created if necessary, and truncated if `empty`. It may be a device or a pipe; opening it does not wait.
+
+    Raises:
+        OSError: The file cannot be opened, or a link to it is not trusted.
     """
     with _place(path) as (folder, name):
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -106,16 +120,27 @@ def open_to_append(path: Path, mode: int = 0o644, *, empty: bool = False) -> int
 
 
 def open_folder(path: Path) -> tuple[int, str]:
-    """Return a descriptor of the folder that a file is in, or will be in, and the file's name. Raises OSError."""
+    """Return a descriptor of a file's folder, and the file's name. The file need not exist.
+
+    Raises:
+        OSError: The folder cannot be opened.
+    """
     with _place(path, follow=False) as (folder, name):
         return os.dup(folder), name
 
 
 def open_new(folder: int, name: str, mode: int = 0o644) -> int:
-    """Return a descriptor for appending to a new file, which is locked (flock) before it takes over the name.
+    """Create a file, lock it (flock), then give it its name. Return a descriptor for appending.
 
-    An old file of that name stays readable for those that have it open; a link is replaced, not followed. `folder` and
-    `name` are those of open_folder. Raises OSError.
+    An older file of that name stays readable for those that have it open. A link is replaced, not followed.
+
+    Args:
+        folder: Descriptor of the folder, from open_folder.
+        name: Name of the file, from open_folder.
+        mode: Mode of the new file.
+
+    Raises:
+        OSError: The file cannot be created.
     """
     new = name + NEW
     with contextlib.suppress(FileNotFoundError):
@@ -131,7 +156,11 @@ def open_new(folder: int, name: str, mode: int = 0o644) -> int:
 
 
 def move_descriptor(new: int, old: int) -> None:
-    """Make the descriptor `old` refer to the file of `new`, and close `new`. Raises OSError."""
+    """Make the descriptor `old` refer to the file of `new`, and close `new`.
+
+    Raises:
+        OSError: The descriptor cannot be duplicated.
+    """
     try:
         os.dup2(new, old, inheritable=False)
     finally:
@@ -139,14 +168,22 @@ def move_descriptor(new: int, old: int) -> None:
 
 
 def open_lock(path: Path) -> int:
-    """Return a descriptor of a lock file, created if necessary; nothing is written to it. Raises OSError."""
+    """Return a descriptor of a lock file, which is created if necessary. Nothing is written to it.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
     with _place(path) as (folder, name):
         flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         return os.open(name, flags, 0o644, dir_fd=folder)
 
 
 def resolve_file(path: Path) -> Path:
-    """Return the path without links, for a library that opens the file by name. Raises OSError."""
+    """Return the path without links, for a library that opens the file by name.
+
+    Raises:
+        OSError: A link in the path is not trusted.
+    """
     with _place(path) as (folder, name):
         if (found := _present(folder, name)) is not None:
             _check_links(path, found, folder)
@@ -154,7 +191,7 @@ def resolve_file(path: Path) -> Path:
 
 
 def is_private_folder(path: Path) -> bool:
-    """Return True for a folder of this user, not a link to one, that other users may not write."""
+    """Return True for a folder (not a link) that belongs to this user and that no other user may write."""
     try:
         found = path.lstat()
     except OSError:
@@ -164,7 +201,7 @@ def is_private_folder(path: Path) -> bool:
 
 @contextlib.contextmanager
 def owner_only() -> Iterator[None]:
-    """Create all files and sockets in here, in any thread of this process, for this user alone."""
+    """Create all files and sockets in this context for this user alone. Affects all threads of the process."""
     before = os.umask(0o177)
     try:
         yield
@@ -174,9 +211,9 @@ def owner_only() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _place(path: Path, follow: bool = True) -> Iterator[tuple[int, str]]:
-    """Open the folder, and yield its descriptor and the name in it, after following the links that may be followed.
+    """Open the folder of a path and yield its descriptor and the file's name, after following trusted links.
 
-    Without `follow`, the name itself may be that of a link.
+    If `follow` is False, the name itself may be a link.
     """
     parts = deque(part for part in path.parts if part != path.anchor)
     if not parts or parts[-1] == "..":
@@ -208,7 +245,7 @@ def _place(path: Path, follow: bool = True) -> Iterator[tuple[int, str]]:
 
 
 def _target(path: Path, folder: int, part: str) -> str:
-    """Return the target of a link that may be followed, "" for anything that is not a link."""
+    """Return the target of a trusted link, or "" for anything that is not a link."""
     try:
         link = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
@@ -220,7 +257,7 @@ def _target(path: Path, folder: int, part: str) -> str:
         if found.st_uid not in (0, os.geteuid()):
             raise OSError(
                 errno.ELOOP,
-                f"{part} is a symbolic link that belongs to {_user(found.st_uid)}: delete it, or run this as that user",
+                f"{part} is a symbolic link that belongs to {_user(found.st_uid)}: delete it, or run as that user",
                 str(path),
             )
         return os.readlink("", dir_fd=link)
@@ -236,41 +273,44 @@ def _present(folder: int, name: str) -> os.stat_result | None:
 
 
 def _open_device(path: Path, folder: int, name: str) -> int:
-    """Open a device without creating or truncating it. Refuse a regular file that has taken its place meanwhile."""
+    """Open a device without creating or truncating it. Refuse a regular file that has taken its place."""
     descriptor = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     found = os.fstat(descriptor)
     if stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()):
         os.close(descriptor)
-        raise OSError(errno.EPERM, f"it is not a file, and belongs to {_user(found.st_uid)}", str(path))
+        raise OSError(errno.EPERM, f"it is not a regular file and belongs to {_user(found.st_uid)}", str(path))
     return descriptor
 
 
 def _opened(path: Path, folder: int, name: str, descriptor: int) -> os.stat_result:
-    """Return the status of the opened file. Raises OSError if its name no longer leads to it.
+    """Return the status of the opened file.
 
-    A hard link that was removed after the file was opened would not count any more.
+    The file must still have its name: a hard link that was removed after opening would no longer be counted.
+
+    Raises:
+        OSError: Another file, or none, has this name now.
     """
     found = _present(folder, name)
     if found is None or not os.path.samestat(found, os.fstat(descriptor)):
-        raise OSError(errno.EAGAIN, "another process exchanged it just now: try again", str(path))
+        raise OSError(errno.EAGAIN, "another process replaced it just now: try again", str(path))
     return found
 
 
 def _check_links(path: Path, found: os.stat_result, folder: int) -> None:
     if stat.S_ISREG(found.st_mode) and found.st_nlink > 1 and _shared(folder):
         raise OSError(
-            errno.EMLINK, "it has another name (a hard link), and other users may write its folder", str(path)
+            errno.EMLINK, "it has another name (a hard link), and other users may write to its folder", str(path)
         )
 
 
 def _shared(folder: int) -> bool:
-    """Return True if others may write this folder."""
+    """Return True if other users may write this folder."""
     found = os.fstat(folder)
     return found.st_uid not in (0, os.geteuid()) or bool(found.st_mode & 0o022)
 
 
 def _sync(folder: int) -> None:
-    """Write the names in the folder to the disk. A folder that we may not read has no descriptor for that."""
+    """Flush the folder's entries to disk, unless we may not read the folder."""
     with contextlib.suppress(PermissionError):
         readable = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:

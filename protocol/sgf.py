@@ -1,13 +1,13 @@
-"""SGF as text, of any game: collections in, main lines or whole trees out; a tree as it is written; points of go.
+"""SGF as text, for any game: reads collections, main lines and trees; writes trees; converts points of Go.
 
-Everything that is read is bounded, and nothing recurses.
+All input is bounded, and no function recurses.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-MAX_ITEMS = 100_000  # nodes and values of one main line, or of one tree
-MAX_NAME = 64  # letters of a property's name
+MAX_ITEMS = 100_000  # nodes and values of one main line or one tree
+MAX_NAME = 64  # letters of a property name
 _BLANKS = " \t\r\n\v\f"
 _PLAIN = re.compile(r"[^\]\\]*")
 _TREE = re.compile(r"[()\[]")
@@ -26,10 +26,10 @@ class SgfError(ValueError):
 
 
 def decode(data: bytes) -> str:
-    """Decode the text: by its byte-order mark or its `CA`, else as UTF-8, else as Latin-1, the standard's default.
+    """Decode the text by its byte-order mark or its `CA` property, else as UTF-8, else as Latin-1, SGF's default.
 
-    Invalid bytes become U+FFFD. The whole file is decoded before it is read: in Shift_JIS, Big5 and GBK a `]` or a
-    backslash may be half of a letter.
+    Invalid bytes become U+FFFD. The whole file is decoded before it is parsed, because in Shift_JIS, Big5 and GBK a `]`
+    or a backslash may be half of a letter.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
@@ -43,10 +43,16 @@ def decode(data: bytes) -> str:
 
 
 def main_lines(text: str, unclosed: bool = False) -> Iterator[list[Node]]:
-    """Yield the main line of every game of a collection: the first branch everywhere. Raises SgfError.
+    """Yield the main line of every game of a collection, which takes the first branch everywhere.
 
-    Text before a game's `(;` is skipped, as the standard asks of readers. If `unclosed`, the file may end before the
-    last game's `)`.
+    Text before a game's `(;` is skipped, as the standard asks of readers.
+
+    Args:
+        text: The collection.
+        unclosed: Whether the file may end before the last game's `)`.
+
+    Raises:
+        SgfError: The text is not valid SGF.
     """
     at, number = _next_game(text, 0), 0
     if at < 0:
@@ -59,7 +65,11 @@ def main_lines(text: str, unclosed: bool = False) -> Iterator[list[Node]]:
 
 
 def trees(text: str) -> Iterator[list[tuple[int, Node]]]:
-    """Yield the nodes of every game, each with the index of its parent, -1 for the root. Raises SgfError."""
+    """Yield the nodes of every game, each with the index of its parent, -1 for the root.
+
+    Raises:
+        SgfError: The text is not valid SGF.
+    """
     at = _next_game(text, 0)
     if at < 0:
         raise SgfError("not an SGF file: it does not begin with (;")
@@ -70,7 +80,12 @@ def trees(text: str) -> Iterator[list[tuple[int, Node]]]:
 
 
 def written_tree(nodes: Sequence[str], children: Sequence[Sequence[int]]) -> str:
-    """Return a game tree of written nodes, each with the indexes of its children; the first node is the root."""
+    """Return a game tree as SGF.
+
+    Args:
+        nodes: The nodes as SGF; the first one is the root.
+        children: The indexes of each node's children.
+    """
     out, todo = list[str](), list[str | int]([0, "("])
     while todo:
         step = todo.pop()
@@ -85,7 +100,7 @@ def written_tree(nodes: Sequence[str], children: Sequence[Sequence[int]]) -> str
 
 
 def written(name: str, *values: str) -> str:
-    r"""Return a property with these values; "only ], \ and : must be escaped", the colon only in pairs."""
+    r"""Return a property with these values as SGF; "only ], \ and : must be escaped", the colon only in pairs."""
     escaped = (re.sub(r"([\]\\])", r"\\\1", value) for value in values)
     return name + "".join(f"[{value}]" for value in escaped)
 
@@ -98,18 +113,26 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def board_size(root: Node) -> int:
-    """Return the size in SZ. Raises SgfError."""
+    """Return the board size of the SZ property.
+
+    Raises:
+        SgfError: The board is not square or has no valid size.
+    """
     text = root.get("SZ", [""])[0].strip() or "19"
     width, _, height = text.partition(":")
     if not (width.isascii() and width.isdigit() and len(width) < 4) or (height and height != width):
         raise SgfError(f"the board is not square: SZ[{text[:20]}]")
     if not 1 <= int(width) <= len(COLUMNS):
-        raise SgfError(f"boards of go have up to {len(COLUMNS)} rows: SZ[{text[:20]}]")
+        raise SgfError(f"a Go board has at most {len(COLUMNS)} rows: SZ[{text[:20]}]")
     return int(width)
 
 
 def read_move(value: str, size: int) -> str:
-    """Return the point, or `pass`. Raises SgfError."""
+    """Return the point of a move, or `pass`.
+
+    Raises:
+        SgfError: The value is not a point of the board.
+    """
     value = value.strip()
     if not value or (value == "tt" and size <= 19):  # FF[3] passes with tt
         return "pass"
@@ -117,7 +140,11 @@ def read_move(value: str, size: int) -> str:
 
 
 def read_points(value: str, size: int) -> list[str]:
-    """Return one point, or all of a rectangle `aa:cc`. Raises SgfError."""
+    """Return one point, or all points of a rectangle `aa:cc`.
+
+    Raises:
+        SgfError: The value is not on the board.
+    """
     first, colon, last = value.strip().partition(":")
     if not colon:
         return [_read_point(first, size)]
@@ -127,14 +154,14 @@ def read_points(value: str, size: int) -> list[str]:
 
 
 def neighbours(point: str, size: int) -> list[str]:
-    """Return the points beside a point, as GTP names them."""
+    """Return the adjacent points of a point, as GTP names them."""
     column, row = COLUMNS.index(point[0]), int(point[1:])
     beside = ((column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
     return [f"{COLUMNS[c]}{r}" for c, r in beside if 0 <= c < size and 1 <= r <= size]
 
 
 def written_point(vertex: str, size: int) -> str:
-    """Return a point in SGF's notation."""
+    """Return a point in SGF notation."""
     return _LETTERS[COLUMNS.index(vertex[0])] + _LETTERS[size - int(vertex[1:])]
 
 
@@ -148,7 +175,7 @@ def _read_point(value: str, size: int) -> str:
 
 
 def _known(charset: str) -> str:
-    """Return the codec of a charset that SGF files use, else "": Python knows codecs that are not charsets."""
+    """Return the Python codec of a charset that SGF files use, or "" for others: not every codec is a charset."""
     import codecs
 
     try:
@@ -164,9 +191,10 @@ def _next_game(text: str, at: int) -> int:
 
 
 def _nodes(text: str, at: int, unclosed: bool, whole: bool) -> tuple[list[Node], list[int], int, int]:
-    """Return nodes, parents, the index after them, and how many `(` are open there.
+    """Return nodes, parents, the index after them, and the number of `(` open there.
 
-    The nodes are those before the first `)`, or all of the `whole` tree; parents are indexes, -1 for the root.
+    If `whole`, these are all nodes of the tree, otherwise those before the first `)`. Parents are indexes, -1 for the
+    root.
     """
     nodes, parents = list[Node](), list[int]()
     branches: list[int] = []  # the node before each open `(`
@@ -188,7 +216,7 @@ def _nodes(text: str, at: int, unclosed: bool, whole: bool) -> tuple[list[Node],
             name, items = "", items + 1
         elif letter == "[":
             if not name:
-                raise SgfError(f"a value without a property {_where(text, at - 1)}")
+                raise SgfError(f"value without a property {_where(text, at - 1)}")
             value, at = _value(text, at)
             items += 1
             nodes[-1].setdefault(name, []).append(value)
@@ -197,18 +225,18 @@ def _nodes(text: str, at: int, unclosed: bool, whole: bool) -> tuple[list[Node],
             begins = not (text[at - 2].isascii() and text[at - 2].isalnum())
             name = ("" if begins else name) + ("" if letter.islower() else letter)
             if len(name) > MAX_NAME:
-                raise SgfError(f"not an SGF file: a property's name has more than {MAX_NAME} letters")
+                raise SgfError(f"not an SGF file: a property name has more than {MAX_NAME} letters")
         elif letter not in _BLANKS:
             raise SgfError(f"not an SGF file: unexpected {letter!r} {_where(text, at - 1)}")
         if items > MAX_ITEMS:
             raise SgfError(f"more than {MAX_ITEMS} nodes and values in one game")
     if not unclosed:
-        raise SgfError("the file ends before its game does")
+        raise SgfError("the file ends before its last game is complete")
     return nodes, parents, at, 0
 
 
 def _after_tree(text: str, at: int, depth: int) -> int:
-    """Return the index where this many open `(` are closed, or the end of the file."""
+    """Return the index after this many open `(` are closed, or the end of the file."""
     while depth > 0:
         found = _TREE.search(text, at)
         if found is None:
@@ -222,20 +250,20 @@ def _after_tree(text: str, at: int, depth: int) -> int:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """Return the text up to the `]` that no backslash protects, and the index after it.
+    """Return the text up to the next unescaped `]`, and the index after it.
 
     Escaped line breaks are dropped.
     """
     begin, parts = at, list[str]()
     while True:
         plain = _PLAIN.match(text, at)
-        assert plain is not None  # it matches nothing, too
+        assert plain is not None  # it also matches an empty text
         parts.append(plain[0])
         at = plain.end()
         if text[at : at + 1] == "]":
             return "".join(parts), at + 1
         if at + 1 >= len(text):
-            raise SgfError(f"the file ends inside a value, which begins {_where(text, begin - 1)}")
+            raise SgfError(f"the file ends inside the value that begins {_where(text, begin - 1)}")
         protected = text[at + 1 : at + 3] if text[at + 1 : at + 3] in ("\r\n", "\n\r") else text[at + 1]
         parts.append("" if protected[0] in "\r\n" else protected)
         at += 1 + len(protected)

@@ -1,9 +1,9 @@
-"""What a lobby publishes of its matches, and how spectators catch up on missed events (PROTOCOL §7). Pure.
+"""The messages a lobby publishes about its matches, and how spectators catch up on missed events (PROTOCOL §7).
 
-A message is two frames, a topic and a map of msgpack. `match/ID` carries the events of a record, with the fields of
-their lines; `ladder/NAME` the matches that begin and end. A slow or late spectator misses messages. It notices by their
-numbers and sends a request: it subscribes to a unique topic, `catch-up/match/ID/N/NONCE`, where the answer is
-published. Sockets are in transports.spectator.
+A message has two frames: a topic and a msgpack map. `match/ID` carries the events of a record, with the fields of its
+lines; `ladder/NAME` carries the matches that begin and end. A slow or late spectator misses messages. It notices this
+by their numbers and sends a request: it subscribes to a unique topic, `catch-up/match/ID/N/NONCE`, where the answer is
+published. This module does no I/O; the sockets are in transports.spectator.
 """
 
 import re
@@ -15,28 +15,28 @@ from ggp.protocol.errors import RemoteProtocolError
 from ggp.protocol.lobby_wire import printable
 from ggp.protocol.records import Count, Event, MatchEnded, MatchStarted, MovePlayed, Seat, Text
 
-PAGE = 500  # events of one answer, at most; further ones need another request
+PAGE = 500  # the most events in one answer; more need another request
 MAX_TOPIC = 200  # bytes
-MAX_PUBLISHED = 4 * 1024 * 1024  # bytes of a message
-LISTED = 1000  # matches of a SpectatorState, the newest
+MAX_PUBLISHED = 4 * 1024 * 1024  # the most bytes in a message
+LISTED = 1000  # the newest matches, which a SpectatorState lists
 MATCH, LADDER = "match", "ladder"
-DROPPED = "dropped"  # the termination of a match that will have no end
-_EARLY = 2000  # events that are kept until those before them are there
+DROPPED = "dropped"  # the termination of a match that was abandoned
+_EARLY = 2000  # the most events kept until earlier ones arrive
 _ID = r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,79}"
 _MATCH_ID = re.compile(_ID)
 _REQUEST = re.compile(rf"catch-up/(?:(match)/({_ID})|(ladder)/({_ID}|))/(\d{{1,9}})/[0-9A-Za-z]{{1,32}}".encode())
 
 
 class SpectatingError(RemoteProtocolError):
-    """An invalid message; str() says what is wrong, on one line."""
+    """An invalid message; str() says on one line what is wrong."""
 
 
 class Request(NamedTuple):
-    """A request, made by subscribing to `topic`, for everything from `number` on."""
+    """A request for everything from `number` on, made by subscribing to `topic`."""
 
     topic: bytes
     kind: str  # MATCH or LADDER
-    name: str  # "" is the lobby's ladder
+    name: str  # "" means the lobby's only ladder
     number: int
 
 
@@ -53,7 +53,7 @@ class MatchHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only=True):
-    """News on `ladder/NAME` that a match began. `run` changes whenever the numbers restart."""
+    """A message on `ladder/NAME`: a match began. `run` changes whenever the numbers restart."""
 
     seq: Count
     run: Text
@@ -61,7 +61,7 @@ class Begun(msgspec.Struct, frozen=True, tag_field="event", tag="begun", kw_only
 
 
 class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=True):
-    """News on `ladder/NAME` that a match is stored, void or `dropped`."""
+    """A message on `ladder/NAME`: a match was stored, void or `dropped`."""
 
     seq: Count
     run: Text
@@ -72,7 +72,7 @@ class Over(msgspec.Struct, frozen=True, tag_field="event", tag="over", kw_only=T
 
 
 class SpectatorState(msgspec.Struct, frozen=True, tag_field="event", tag="state", kw_only=True):
-    """The end of an answer about a ladder: the running matches (the newest 1,000), and the number of the next news."""
+    """The end of an answer about a ladder: its (newest 1,000) running matches and the number of its next news."""
 
     seq: Count
     run: Text
@@ -81,8 +81,12 @@ class SpectatorState(msgspec.Struct, frozen=True, tag_field="event", tag="state"
 
 
 class CaughtUp(msgspec.Struct, frozen=True, tag_field="event", tag="caught-up"):
-    """The end of an answer: the number of the match's events, so a spectator with fewer requests more; or the number of
-    the ladder's next news, if the spectator has them all."""
+    """The end of an answer.
+
+    Attributes:
+        seq: The number of the match's events: a spectator with fewer sends another request. For a ladder, the number of
+            its next news, sent to a spectator that is up to date.
+    """
 
     seq: Count
 
@@ -107,7 +111,7 @@ _read_link = msgspec.msgpack.Decoder(_Link)
 
 
 def is_match_id(text: str) -> bool:
-    """Return True for a valid name of a match."""
+    """Return True if the text is a valid match id."""
     return _MATCH_ID.fullmatch(text) is not None
 
 
@@ -119,13 +123,17 @@ def topic_of(kind: str, name: str) -> bytes:
 def request_topic(kind: str, name: str, number: int, nonce: str) -> bytes:
     """Return the topic of a request for everything from this number on. Unsubscribe after the answer.
 
-    `nonce`: unique letters and digits, all of one length, at most 32.
+    Args:
+        kind: MATCH or LADDER.
+        name: The match or the ladder.
+        number: Number of the first event or news to send.
+        nonce: Unique letters and digits, at most 32, always of the same length.
     """
     return f"catch-up/{kind}/{name}/{number}/{nonce}".encode()
 
 
 def read_request(topic: bytes) -> Request | None:
-    """Return the request that a subscription makes, or None."""
+    """Return the request that a subscription to this topic makes, or None if it is not a request."""
     found = _REQUEST.fullmatch(topic)
     if found is None:
         return None
@@ -135,34 +143,38 @@ def read_request(topic: bytes) -> Request | None:
 
 
 def publish_line(line: bytes) -> bytes:
-    """Return the payload for a line of a record, with the same keys and values, the link included."""
+    """Return the payload for a record line: the same keys and values, including the link."""
     return msgspec.msgpack.encode(_line.decode(line))
 
 
 def publish(what: Published) -> bytes:
-    """Return the payload of any other message."""
+    """Return the payload of any message other than a record line."""
     return msgspec.msgpack.encode(what)
 
 
 def read_published(payload: bytes) -> tuple[Published, str]:
-    """Return a message, and the link of an event of a record. Raises SpectatingError only."""
+    """Return a message and, if it is a record event, its link.
+
+    Raises:
+        SpectatingError: The message is invalid; no other exception is raised.
+    """
     if len(payload) > MAX_PUBLISHED:
-        raise SpectatingError(f"a message is at most {MAX_PUBLISHED} bytes, not {len(payload)}")
+        raise SpectatingError(f"message of {len(payload)} bytes: at most {MAX_PUBLISHED} are allowed")
     try:
         return _read.decode(payload), _read_link.decode(payload).link
     except Exception as error:  # any failure of a decoder: nesting, UTF-8, numbers
-        raise SpectatingError(f"invalid message of a spectator server: {printable(str(error), 200)}") from None
+        raise SpectatingError(f"invalid message from the spectator server: {printable(str(error), 200)}") from None
 
 
 class Rewritten(Exception):
-    """A restart of the match: the events so far no longer count."""
+    """A restart of the match: its events so far no longer count."""
 
 
 class EventSequence:
-    """The events of one match in order, each once, whatever was lost, early or repeated.
+    """The events of one match in order, each once, even if some are lost, early or repeated.
 
-    An event's link stands for all events up to it, so a repeated event with another link means that the match was
-    resumed from an earlier ply (the power failed, or the referee is another version).
+    An event's link stands for all events up to it. A repeated event with another link therefore means that the match
+    was resumed from an earlier ply (after a power failure, or with another version of the referee).
     """
 
     def __init__(self) -> None:
@@ -175,16 +187,23 @@ class EventSequence:
 
     @property
     def ask_from(self) -> int:
-        """Return the first number to request: the last event again, whose link shows if all before it still holds."""
+        """Return the first number to request.
+
+        This is the last known event, because its link shows whether all events before it are still valid.
+        """
         return max(0, self.next - 1)
 
     @property
     def missing(self) -> bool:
-        """Return True if events wait for earlier ones."""
+        """Return True if events are waiting for earlier ones."""
         return bool(self._early)
 
     def take(self, event: Event, link: str) -> list[Event]:
-        """Return the events that are due now. Raises Rewritten after a restart: then take the same event again."""
+        """Return the events that are due now.
+
+        Raises:
+            Rewritten: The match was restarted; pass the same event again.
+        """
         if event.seq < self.next:
             if link == self._links[event.seq]:
                 return []
@@ -207,7 +226,7 @@ class EventSequence:
 
 
 class Roll:
-    """The running matches of a ladder, from its news, whatever was lost or repeated."""
+    """The running matches of a ladder, built from its news even if some are lost or repeated."""
 
     def __init__(self) -> None:
         self.ladder = ""

@@ -1,6 +1,6 @@
-"""The standard streams of a command: what it prints always fits the encoding, and no stream is missing.
+"""The standard streams of a command: output always fits the terminal's encoding, and no stream is missing.
 
-`run_program` runs a command's `main` with such streams, and says in one line when its output cannot be written.
+`run_program` runs a command's `main` with such streams, and reports in one line when the output cannot be written.
 """
 
 import codecs
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 ERRORS = "ggp.spell"
 _ASCII = "ggp_ascii"
 
-# How characters of ours are written where the encoding has not got them. All others become escapes, so that two names
-# that differ still differ.
+# Replacements for our own characters that an encoding lacks. All other characters become escapes, so that different
+# names stay different.
 SPELLINGS = {
     "…": "...", "±": "+/-", "−": "-", "–": "-", "—": "-", "·": "|", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "≈": "~",
     "½": "1/2", "¼": "1/4", "¾": "3/4", "µ": "u", "μ": "u", "§": "section ", "²": "^2", "³": "^3", "√": "sqrt",
@@ -29,21 +29,21 @@ SPELLINGS = {
 
 
 class OutputError(OSError):
-    """Output that cannot be written: stdout is closed, or its device is full."""
+    """An output error: stdout is closed, or its device is full."""
 
 
 def run_program(name: str, main: Callable[[], int]) -> int:
     """Run `main` with usable standard streams and return its exit status.
 
     Returns:
-        141 if the reader of stdout has closed the pipe, 1 with a line on stderr if stdout cannot be written, 130 for
-        Ctrl-C before `main` could handle it.
+        141 if the reader of stdout has closed the pipe; 1, with a line on stderr, if stdout cannot be written; 130 for
+        Ctrl-C before `main` could handle it; otherwise the status of `main`.
     """
     prepare_streams()
     try:
         status = main()
         sys.stdout.flush()
-    except BrokenPipeError:  # as `head` does
+    except BrokenPipeError:  # `head` closes its input early
         sys.stdout = None
         return 141
     except KeyboardInterrupt:
@@ -58,12 +58,12 @@ def run_program(name: str, main: Callable[[], int]) -> int:
 
 
 def prepare_streams() -> None:
-    """Make stdin, stdout and stderr usable, whatever the caller left of them. Idempotent.
+    """Make stdin, stdout and stderr usable, in whatever state the caller left them. Idempotent.
 
-    A character that the encoding lacks is spelled out. Writing to stdout raises BrokenPipeError or OutputError where
-    it fails; stderr never fails, because a message that cannot be read must not end the work that it is about.
+    Characters that the encoding lacks are replaced. A failed write to stdout raises BrokenPipeError or OutputError. A
+    write to stderr never fails, because an unreadable message must not stop the work.
     """
-    # Stdout by a descriptor that cannot be written: output that is lost is an error, as it is for other programs.
+    # A missing stdout gets a descriptor that is not writable, so that lost output is an error, as in other programs.
     open_missing({0: os.O_RDONLY, 1: os.O_RDONLY, 2: os.O_WRONLY})
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = _prepared(sys.stdout, sys.__stdout__, 1)
@@ -71,16 +71,16 @@ def prepare_streams() -> None:
 
 
 def write_stderr(text: str) -> None:
-    """Write to stderr at once and unbuffered, as a line that several processes share needs it. It never fails."""
+    """Write to stderr unbuffered, in one call, because several processes may share it. Never fails."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     with suppress(OSError):
         os.write(2, text.encode(encoding, ERRORS))
 
 
 def encodable(text: str, encoding: str | None) -> str:
-    """Return the text as it appears once it is written in this encoding (None: in memory, as it is).
+    """Return the text as it will appear in this encoding. None means that the text is not written.
 
-    What aligns columns must measure that.
+    Code that aligns columns must measure this text.
     """
     if text.isascii() or encoding is None or encoding.lower().startswith("utf"):
         return text
@@ -88,9 +88,9 @@ def encodable(text: str, encoding: str | None) -> str:
 
 
 def open_missing(descriptors: Mapping[int, int]) -> None:
-    """Open the closed ones of these descriptors on /dev/null, with the flags given.
+    """Open /dev/null, with the flags given, on each of these descriptors that is closed.
 
-    Otherwise the first file or socket that we open would become stdout, and what is printed would be written into it.
+    Otherwise the first file or socket that we open could become stdout, and output would be written into it.
     """
     for descriptor, flags in descriptors.items():
         try:
@@ -104,7 +104,7 @@ def open_missing(descriptors: Mapping[int, int]) -> None:
 
 
 def _prepared(stream: TextIO | None, own: TextIO | None, descriptor: int) -> TextIO | None:
-    """Return our stream in place of the interpreter's. Any other, as tests set it, stays."""
+    """Return our replacement for the interpreter's stream. Keep a stream that somebody else set, such as a test."""
     if stream is own:
         raw = (_Stdout if descriptor == 1 else _Stderr)(descriptor, "wb", closefd=False)
         encoding = "utf-8" if stream is None else stream.encoding
@@ -116,7 +116,7 @@ def _prepared(stream: TextIO | None, own: TextIO | None, descriptor: int) -> Tex
 
 
 def _named(encoding: str) -> str:
-    """Return the encoding, with another name for ASCII: click replaces a stream of ASCII by one of UTF-8."""
+    """Return the encoding, with another name for ASCII, because click replaces ASCII streams by UTF-8 ones."""
     return _ASCII if codecs.lookup(encoding).name == "ascii" else encoding
 
 

@@ -1,24 +1,24 @@
-"""What a bot writes to stderr, as lines to be passed on: each cut, no more than a rate. Arithmetic only."""
+"""Splits a bot's stderr into lines to pass on, with bounded length and rate. Does no I/O."""
 
 from ggp.protocol.lobby_wire import printable
 from ggp.protocol.token_bucket import TokenBucket
 
-LONGEST_LINE = 1000  # bytes of a line that are passed on
-LINES, LINES_AT_ONCE = 20.0, 100.0  # lines a second that are passed on, and how many at once
+LONGEST_LINE = 1000  # bytes of a line; the rest is cut
+LINES, LINES_AT_ONCE = 20.0, 100.0  # lines a second, and the longest burst
 
 
 class StderrLines:
-    """A buffer that takes bytes and returns lines, one of which says how many were left out. Times are in seconds."""
+    """A buffer that turns bytes into lines and reports how many it dropped."""
 
     def __init__(self) -> None:
-        self.last = ""  # that was not blank
+        self.last = ""  # the last line that was not blank
         self._lines: list[bytes] = []
         self._partial = b""
         self._bucket = TokenBucket(LINES, LINES_AT_ONCE, 0.0)
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Add bytes; a line is complete at its LF."""
+        """Add bytes; an LF completes a line."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in filter(bytes.strip, lines[-1:]):
             self.last = printable(line, LONGEST_LINE)
@@ -28,7 +28,7 @@ class StderrLines:
         self._dropped += max(0, len(lines) - max(0, room))
 
     def lines(self, now: float) -> list[str]:
-        """Return the new lines, each one line of printable text."""
+        """Return the new lines as printable text. `now` is in seconds."""
         taken, self._lines = self._lines, []
         fits = int(self._bucket.available(now))
         self._bucket.consume(min(fits, len(taken)), now)

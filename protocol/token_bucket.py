@@ -1,8 +1,8 @@
-"""A token bucket: a rate limit that allows bursts. Arithmetic only; the caller passes the time in, in seconds."""
+"""A token bucket: a rate limit that allows bursts. The caller passes in the time, in seconds."""
 
 
 class TokenBucket:
-    """A bucket that gains `rate` tokens a second up to `capacity`, and starts full at `now`."""
+    """A bucket that gains `rate` tokens a second up to `capacity`; it is full at time `now`."""
 
     __slots__ = ("_capacity", "_rate", "_then", "_tokens")
 
@@ -11,24 +11,24 @@ class TokenBucket:
         self._tokens, self._then = capacity, now
 
     def consume(self, tokens: float, now: float) -> bool:
-        """Remove the tokens, even where that leaves a debt; False if it does."""
+        """Remove the tokens, even if the bucket goes into debt. Return False if it does."""
         self._tokens = self.available(now) - tokens
         return self._tokens >= 0
 
     def try_consume(self, tokens: float, now: float) -> bool:
-        """Remove the tokens if the bucket holds them; else remove none and return False."""
+        """Remove the tokens and return True if the bucket holds enough; otherwise return False."""
         if self.available(now) < tokens:
             return False
         self._tokens -= tokens
         return True
 
     def available(self, now: float) -> float:
-        """Return the tokens in the bucket, negative for a debt."""
-        if now > self._then:  # a clock that ran backward adds nothing
+        """Return the number of tokens in the bucket; a debt is negative."""
+        if now > self._then:  # a clock that runs backward adds nothing
             self._tokens = min(self._capacity, self._tokens + (now - self._then) * self._rate)
         self._then = now
         return self._tokens
 
     def delay(self, now: float) -> float:
-        """Return the seconds until a debt is paid; 0 without one."""
+        """Return the seconds until the debt is paid, 0 without a debt."""
         return max(0.0, -self.available(now) / self._rate)

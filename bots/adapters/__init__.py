@@ -1,4 +1,7 @@
-"""Bots for agents of other kinds: engines of UCI, language models. Their packages are extras, loaded when used."""
+"""Bots for other kinds of players: UCI engines, language models and agents.
+
+Their packages are extras, which are loaded when they are used.
+"""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -8,7 +11,11 @@ from ggp.engines.game import OptionError
 
 
 def load(bot: str, module: str, package: str) -> ModuleType:
-    """Import a module of an optional package. Raises OptionError, which says what to install, if it is missing."""
+    """Import a module of an optional package.
+
+    Raises:
+        OptionError: It is not installed; the message says what to install.
+    """
     if find_spec(module) is None:
-        raise OptionError(f"{bot}: {module} is not installed: pip install {package}")
+        raise OptionError(f"{bot}: {module} is not installed: run pip install {package}")
     return import_module(module)

@@ -1,7 +1,7 @@
-"""A seat that an agent sits in from another thread: it asks when it likes, and the bot waits for its move.
+"""A seat for an agent in another thread: the agent calls when it likes, and the bot waits for its move.
 
-The bot's thread has the engine's position only while it waits in `choose`; then the agent's may use it, one call at a
-time. Between its turns an agent sees the position as it was when it was last asked.
+The bot's thread has the engine's position only while it waits in `choose`; the agent may then use it, one call at a
+time. Between its turns, an agent sees the position of its last turn.
 """
 
 import threading
@@ -12,9 +12,9 @@ from ggp.bots.adapters.prompts import position_text
 from ggp.bots.adapters.turn import fit, seconds_of
 from ggp.bots.sdk import NoMove, Position
 
-LONGEST_WAIT = 50.0  # seconds of one wait_for_turn: clients give a call up after a minute
-_GRACE = 2.0  # seconds beyond its clock, after which the game is lost in any case
-_MOST_KEPT = 100  # calls of one turn
+LONGEST_WAIT = 50.0  # seconds of one wait_for_turn, because clients abandon a call after a minute
+_GRACE = 2.0  # seconds beyond its clock; by then the game is lost anyway
+_MOST_KEPT = 100  # the most calls of one turn that a record keeps
 
 
 class SeatError(Exception):
@@ -28,24 +28,24 @@ class _Turn(NamedTuple):
 
 
 class AgentSeat:
-    """A seat whose bot calls `choose` and `told`; all other methods are the agent's, from any thread."""
+    """A seat. The bot calls `choose` and `told`; the agent calls all other methods, from any thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._turn: _Turn | None = None
         self._move = ""
-        self._seen = ""  # the position of the last turn, in words
+        self._seen = ""  # the position of the last turn, as text
         self._legal: list[str] = []
         self._rules = ""
         self._game = ""
         self._result = ""
-        self._unheard = ""  # how a game ended, until the agent has heard it
-        self._gone = ""  # why no agent will move any more
+        self._unheard = ""  # how a game ended, until the agent has been told
+        self._gone = ""  # why there is no agent, or "" while there is one
 
     # -- the bot's side
 
     def told(self, command: str, words: str) -> None:
-        """Hear that a game begins (`ggp-new`) or is over (`ggp-result`)."""
+        """Note that a game begins (`ggp-new`) or is over (`ggp-result`)."""
         with self._changed:
             if command == "ggp-new":
                 self._game, self._result, self._seen, self._legal, self._rules = words, "", "", [], ""
@@ -55,7 +55,11 @@ class AgentSeat:
             self._changed.notify_all()
 
     def choose(self, position: Position) -> str:
-        """Wait for the agent's move and return it. Raises NoMove if none comes in time, or the agent has left."""
+        """Wait for the agent's move and return it.
+
+        Raises:
+            NoMove: No move came in time, or the agent has left.
+        """
         kept: dict[str, Any] = {"model": "mcp", "answers": []}
         position.analysis = kept
         deadline = time.monotonic() + seconds_of(position, _GRACE)
@@ -76,12 +80,12 @@ class AgentSeat:
                 fit(kept)
 
     def linger(self, seconds: float) -> None:
-        """Wait until the agent has heard how the game ended, at most so long."""
+        """Wait until the agent has been told how the game ended, at most `seconds`."""
         with self._changed:
             self._changed.wait_for(lambda: not self._unheard or bool(self._gone), seconds)
 
     def close(self, reason: str) -> None:
-        """Let `choose` fail from now on: the agent has left."""
+        """Make `choose` fail from now on, because the agent has left."""
         with self._changed:
             self._gone = reason
             self._changed.notify_all()
@@ -105,35 +109,51 @@ class AgentSeat:
             return self._seen
 
     def legal_moves(self) -> list[str]:
-        """Return the legal moves of this turn. Raises SeatError between turns."""
+        """Return the legal moves of this turn.
+
+        Raises:
+            SeatError: It is not the agent's turn.
+        """
         with self._changed:
             self._need_turn()
             return self._legal
 
     def why_illegal(self, move: str) -> str:
-        """Return the engine's reason, "" for a legal move. Raises SeatError between turns."""
+        """Return the engine's reason, or "" for a legal move.
+
+        Raises:
+            SeatError: It is not the agent's turn.
+        """
         with self._changed:
             return self._need_turn().position.why_illegal(move.strip())
 
     def play(self, move: str) -> str:
-        """Play a move. Raises SeatError for an illegal one, with the engine's reason, and between turns."""
+        """Play a move.
+
+        Raises:
+            SeatError: The move is illegal, with the engine's reason, or it is not the agent's turn.
+        """
         word = move.strip()
         with self._changed:
             turn = self._need_turn()
-            reason = "resign has a tool of its own" if word.lower() == "resign" else turn.position.why_illegal(word)
+            reason = "use the tool resign instead" if word.lower() == "resign" else turn.position.why_illegal(word)
             self._keep(turn, word, reason)
             if reason:
                 raise SeatError(f"{word[:80]} is illegal: {reason}")
             return self._answer(word)
 
     def resign(self) -> str:
-        """Resign the game. Raises SeatError between turns."""
+        """Resign the game.
+
+        Raises:
+            SeatError: It is not the agent's turn.
+        """
         with self._changed:
             self._keep(self._need_turn(), "resign", "")
             return self._answer("resign")
 
     def wait_for_turn(self, seconds: float = LONGEST_WAIT) -> str:
-        """Wait until it is the agent's turn, a game is over, or the time is up, and return which of these it is.
+        """Wait until it is the agent's turn, a game is over, or the time is up. Return which of these happened.
 
         The end of each game is reported once.
         """
@@ -151,7 +171,7 @@ class AgentSeat:
         with self._changed:
             self._need_game()
             self._heard()
-            return self._end() if self._result else "The game goes on."
+            return self._end() if self._result else "The game is not over."
 
     def _has_news(self) -> bool:
         return bool(self._unheard or self._gone or (self._turn and not self._move))

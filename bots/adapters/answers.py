@@ -1,7 +1,7 @@
-"""The move that a language model's answer names: the last JSON object's, else the last word in a fence. Pure functions.
+"""Finds the move in a language model's answer: in the last JSON object, or else the last word in a fence.
 
-What an answer does not name is never read out of it: an answer without a move has none, whatever it mentions. Of a list
-of objects the last one counts; an object inside another counts for nothing, also where the other cannot be read.
+All functions are pure. A move must be named; merely mentioning it is not enough. Of several objects, the last one
+counts. An object inside another one is ignored, even if the outer object is invalid.
 """
 
 import json
@@ -9,13 +9,14 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-MAX_ANSWER = 2 * 1024 * 1024  # characters that are looked at; a longer answer names no move
-MAX_WORD = 4096  # characters of a move: a list of dead stones is the longest
-_EFFORT = 32 * 1024 * 1024  # characters that may be read in vain in search of JSON: Python reads the text up to the
-# place of each error once more, to count its lines
+MAX_ANSWER = 2 * 1024 * 1024  # characters of an answer; a longer one names no move
+MAX_WORD = 4096  # characters of a move; the longest is a list of dead stones
+# Characters that may be read in vain while searching for JSON. For each error, Python reads the text before it once
+# more to count the lines.
+_EFFORT = 32 * 1024 * 1024
 _FENCE = re.compile(r"(?<!`)(`{1,3})(?!`)(.*?)(?<!`)\1(?!`)", re.DOTALL)
-_THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"  # what stands between them, or behind the first alone, is no answer
-_OPENS = re.compile(r"""\{\s*(?:["'“”‘’]|\w+\s*:)""")  # braces that are meant as an object
+_THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"  # text between them, or after the first alone, is not the answer
+_OPENS = re.compile(r"""\{\s*(?:["'“”‘’]|\w+\s*:)""")  # a brace that seems to begin an object
 _MARKS = re.compile(r"""\\.|[{}"']""", re.DOTALL)
 _END = re.compile(r"\s*`{0,3}\s*")  # what may follow the last object of an answer that was cut
 _DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[a-z]+")
@@ -29,12 +30,12 @@ class NamedMove(NamedTuple):
 
 
 def read_answer(text: str, legal: Collection[str], cut: bool = False) -> NamedMove:
-    """Find the move that an answer names, which need not be legal.
+    """Find the move that an answer names. It need not be legal.
 
     Args:
-        text: The answer of the model.
-        legal: Moves whose form a word in a fence must have to count as a move.
-        cut: The answer was cut off, so only an object at its very end counts.
+        text: The model's answer.
+        legal: Legal moves; a word in a fence counts only if it has the form of one.
+        cut: Whether the answer was cut off; then only an object at its very end counts.
     """
     if len(text) > MAX_ANSWER:
         return NamedMove("", f"the answer is longer than {MAX_ANSWER} characters")
@@ -64,7 +65,9 @@ def _of_fences(text: str, legal: Collection[str]) -> NamedMove:
     words = []
     for match in _FENCE.finditer(text):
         first, newline, rest = match[2].partition("\n")
-        words.append((rest if len(match[1]) == 3 and newline else first + newline + rest).strip())  # first: a language
+        words.append(
+            (rest if len(match[1]) == 3 and newline else first + newline + rest).strip()
+        )  # the first line names a language
     shapes = {_shape(move) for move in (*legal, "resign")}
     for word in reversed(words):
         if _shape(word) in shapes:
@@ -77,7 +80,7 @@ def _word(text: str) -> NamedMove:
     if not word:
         return NamedMove("", "the move is empty")
     if len(word) > MAX_WORD:
-        return NamedMove("", f"a move of {len(word)} characters")
+        return NamedMove("", f"the move has {len(word)} characters, too many")
     if len(word.split()) != 1 or not word.isprintable() or "#" in word or not _is_text(word):
         return NamedMove("", f"{word[:80]!r} is not one word")
     return NamedMove(word)
@@ -86,13 +89,13 @@ def _word(text: str) -> NamedMove:
 def _is_text(word: str) -> bool:
     try:
         word.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can write
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON allows
         return False
     return True
 
 
 def _shape(word: str) -> str:
-    """Return the form of a move: equal for D4 and J10, and the word itself if it has no digits."""
+    """Return the form of a move, which is equal for D4 and J10; a word without digits is its own form."""
     word = word.lower()
     if len(word) > MAX_WORD or not _DIGITS.search(word):
         return word[:MAX_WORD]
@@ -100,9 +103,10 @@ def _shape(word: str) -> str:
 
 
 def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
-    """Return the last JSON object that is not inside another, or None, and the index after it.
+    """Return the last JSON object that is not inside another one, or None, and the index after it.
 
-    Raises ValueError if the last one is broken, or if finding it takes too long.
+    Raises:
+        ValueError: The last object is broken, or the search takes too long.
     """
     decode = json.JSONDecoder(strict=False).raw_decode  # many models write line breaks into their strings
     pairs: dict[int, int] | None = None
@@ -110,7 +114,10 @@ def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
     while at >= 0:
         try:
             value, end = decode(text, at)
-        except (RecursionError, ValueError) as error:  # ValueError: also an integer of more digits than Python reads
+        except (
+            RecursionError,
+            ValueError,
+        ) as error:  # ValueError also for integers with more digits than Python accepts
             effort += error.pos if isinstance(error, json.JSONDecodeError) else len(text)
             if pairs is None:
                 pairs = _pairs(text)
@@ -132,7 +139,7 @@ def _last_object(text: str) -> tuple[dict[str, Any] | None, int]:
 
 
 def _pairs(text: str) -> dict[int, int]:
-    """Map the index of each opening brace that is closed to the index after the brace that closes it."""
+    """Return, for each opening brace that is closed, the index after the brace that closes it."""
     opened: list[int] = []
     pairs = {}
     for match in _MARKS.finditer(text):

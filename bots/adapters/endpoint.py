@@ -1,6 +1,6 @@
-"""One end of a chat completions API: a question, its answer, and all that may go wrong on the way, within a time.
+"""A client of a chat completions API: it asks a question within a time limit and handles every kind of failure.
 
-The key is in the header of each request and nowhere else; what an endpoint says of it is made unreadable.
+The key is only in the header of each request. It is removed from everything that the endpoint returns.
 """
 
 import contextlib
@@ -20,22 +20,25 @@ from urllib.parse import urlsplit
 from ggp.bots.adapters import load
 from ggp.protocol.drawing.scene import replace_unprintable
 
-MAX_BODY = 8 * 1024 * 1024  # bytes of an answer with all that is around it
-MAX_TOKENS = 10**9  # in one answer; who says more lies
-TRIES = 5  # of one question, while the endpoint fails otherwise than by asking for patience
+MAX_BODY = 8 * 1024 * 1024  # bytes of a response
+MAX_TOKENS = 10**9  # tokens of one answer; a larger number is not credible
+TRIES = 5  # failed requests of one question, without those where the endpoint asks us to wait
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds before the next try; doubled each time
-_PATIENCE = (429, 503, 529)  # statuses that ask for it
+_PATIENCE = (429, 503, 529)  # statuses that ask us to wait
 _AGAIN = (408, 409, 425, 500, 502, 504, *_PATIENCE)
 _MINUTE = 60.0
 _NUMBER = re.compile(r"[0-9.]+")
-_CHARACTERS = 4  # to a token, where the endpoint does not count
+_CHARACTERS = 4  # characters per token, if the endpoint does not count
 
 
 class ModelAnswer(NamedTuple):
     """The answer of a model.
 
-    `cut`: it ended at the limit of tokens. `estimated`: the endpoint did not count the tokens. `tries`: the number of
-    requests. `lost`: estimated tokens of requests that were accepted and not answered: a provider counts them, too.
+    Attributes:
+        cut: Whether it ended at the limit of tokens.
+        estimated: Whether the tokens are estimated, because the endpoint did not count them.
+        tries: Number of requests.
+        lost: Estimated tokens of requests that were accepted but not answered; providers charge for them too.
     """
 
     text: str
@@ -48,7 +51,7 @@ class ModelAnswer(NamedTuple):
 
 
 class EndpointFailed(Exception):
-    """A failure to get an answer; str() says why in one line. `tries` and `lost` are as in ModelAnswer."""
+    """A failure to get an answer; str() gives the reason in one line. `tries` and `lost` are as in ModelAnswer."""
 
     def __init__(self, text: str, tries: int = 0, lost: int = 0) -> None:
         super().__init__(text)
@@ -58,8 +61,11 @@ class EndpointFailed(Exception):
 class _Trouble(Exception):
     """A request that failed.
 
-    `wait`: the seconds that the endpoint asks for; `again`: another request may succeed; `refused`: it was not
-    accepted; `failed`: the endpoint reported its own failure, and counts no tokens.
+    Attributes:
+        again: Whether another request may succeed.
+        wait: Seconds that the endpoint asks us to wait.
+        refused: Whether the request was not accepted.
+        failed: Whether the endpoint reported its own failure; it then counts no tokens.
     """
 
     def __init__(
@@ -76,8 +82,11 @@ class _TimeIsUp(Exception):
 class Endpoint:
     """A client of one model. Nothing runs between questions.
 
-    `url` is the base, as in http://127.0.0.1:8000/v1; `per_minute` limits requests, 0 for no limit; `body` has further
-    members of each request.
+    Args:
+        url: The base, such as http://127.0.0.1:8000/v1.
+        body: Further members of each request.
+        key: The key, or "".
+        per_minute: The most requests a minute, 0 for no limit.
     """
 
     def __init__(self, url: str, body: Mapping[str, Any], key: str = "", per_minute: int = 0) -> None:
@@ -85,18 +94,21 @@ class Endpoint:
         self._url = url if url.endswith("/chat/completions") else f"{url.rstrip('/')}/chat/completions"
         self._body, self._key = body, key
         self._per_minute = per_minute
-        self._sent: deque[float] = deque()  # when requests were sent that were taken up
+        self._sent: deque[float] = deque()  # times of the accepted requests
         self._told: set[str] = set()
         self._client: Any = None
 
     def ask(self, messages: Sequence[Mapping[str, Any]], seconds: float, longest: float, **more: Any) -> ModelAnswer:
-        """Ask the model and return its answer. Raises EndpointFailed.
+        """Ask the model and return its answer.
 
         Args:
             messages: The conversation so far.
-            seconds: The time for everything, repeated requests included.
+            seconds: Time for everything, repeated requests included.
             longest: Seconds for each request.
             more: Further members of this request.
+
+        Raises:
+            EndpointFailed: There is no answer.
         """
         deadline = time.monotonic() + seconds
         body = json.dumps({**self._body, "messages": messages, **more}).encode()
@@ -117,7 +129,7 @@ class Endpoint:
                 text = str(trouble)
                 lost += 0 if trouble.refused or trouble.failed else _estimate(len(body))
                 failures += trouble.wait is None
-                pause = wait * random.uniform(0.75, 1.0)  # for an endpoint that asks for no patience, too
+                pause = wait * random.uniform(0.75, 1.0)  # even if the endpoint does not ask us to wait
                 if trouble.wait is not None:
                     pause = trouble.wait if trouble.wait >= FIRST_WAIT else max(trouble.wait, pause)
                 wait = min(2 * wait, LONGEST_WAIT)
@@ -126,18 +138,23 @@ class Endpoint:
                 if failures >= TRIES:
                     raise EndpointFailed(f"{text}, {failures} times", tries, lost) from None
                 if time.monotonic() + pause >= deadline:
-                    said = "" if trouble.wait is None else f" and asks for {trouble.wait:.0f} s of patience"
+                    said = "" if trouble.wait is None else f" and asks to wait {trouble.wait:.0f} s"
                     raise EndpointFailed(f"{text}{said}: no time is left", tries, lost) from None
                 self._tell_once(text)
                 time.sleep(pause)
 
     def close(self) -> None:
+        """Close the connection (idempotent)."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
     def _pace(self, deadline: float, tries: int, lost: int) -> None:
-        """Wait until one more request keeps to the limit of each minute. Raises EndpointFailed if that is too late."""
+        """Wait until one more request is within the limit per minute.
+
+        Raises:
+            EndpointFailed: That would be too late.
+        """
         while self._per_minute:
             now = time.monotonic()
             while self._sent and now - self._sent[0] >= _MINUTE:
@@ -146,14 +163,20 @@ class Endpoint:
                 return
             pause = self._sent[0] + _MINUTE - now
             if now + pause >= deadline:
-                raise EndpointFailed(f"--per-minute {self._per_minute} leaves no request in the time left", tries, lost)
+                raise EndpointFailed(
+                    f"--per-minute {self._per_minute} allows no further request in the time left", tries, lost
+                )
             time.sleep(pause)
 
     def _request(self, body: bytes, seconds: float) -> bytes:
-        """Send one request and return the body of a success. Raises _Trouble."""
+        """Send one request and return the body of a success.
+
+        Raises:
+            _Trouble: The request failed.
+        """
         httpx = self._httpx
         if self._client is None:
-            # Certificates are read for https alone, and this machine's own ports are behind no proxy.
+            # Certificates are needed only for https, and this machine's own ports are not behind a proxy.
             secure, ours = self._url.startswith("https:"), is_loopback(self._url)
             self._client = httpx.Client(verify=secure, trust_env=not ours, follow_redirects=False)
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
@@ -168,16 +191,16 @@ class Endpoint:
                 status, wait = response.status_code, _patience(response.headers.get("retry-after", ""))
         except (_TimeIsUp, httpx.TimeoutException):
             self.close()
-            raise _Trouble(f"the endpoint does not answer within {seconds:.3g} s") from None
+            raise _Trouble(f"the endpoint did not answer within {seconds:.3g} s") from None
         except httpx.InvalidURL as error:
             raise _Trouble(f"--url: {error}", again=False) from None
         except httpx.UnsupportedProtocol as error:
             raise _Trouble(f"--url: {error}", again=False) from None
         except httpx.ConnectError as error:
             raise _Trouble(f"the endpoint cannot be reached: {self._short(str(error))}", refused=True) from None
-        except (httpx.HTTPError, httpx.StreamError) as error:  # a stream that was cut, a line that is not HTTP
+        except (httpx.HTTPError, httpx.StreamError) as error:  # an interrupted stream, or a line that is not HTTP
             self.close()
-            raise _Trouble(f"the endpoint breaks off: {self._short(str(error)) or type(error).__name__}") from None
+            raise _Trouble(f"the endpoint broke off: {self._short(str(error)) or type(error).__name__}") from None
         if status == 200:
             return data
         text = f"the endpoint answers {status}{self._reason(data)}"
@@ -189,7 +212,7 @@ class Endpoint:
 
     def _body_of(self, response: Any, deadline: float) -> bytes:
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise _Trouble("the endpoint compresses its answer, which was not asked for")
+            raise _Trouble("the endpoint compressed its answer although it was asked not to")
         data = bytearray()
         for chunk in response.iter_raw():
             data += chunk
@@ -201,7 +224,11 @@ class Endpoint:
         return bytes(data)
 
     def _read(self, data: bytes, asked: bytes) -> ModelAnswer:
-        """Parse a chat completion. Raises _Trouble."""
+        """Parse a chat completion.
+
+        Raises:
+            _Trouble: It is not one.
+        """
         try:
             said = json.loads(data)
             choice = said["choices"][0]
@@ -209,7 +236,7 @@ class Endpoint:
             content = message["content"] if message.get("content") is not None else message.get("refusal")
             text = content if isinstance(content, str) else "".join(_parts(content))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise _Trouble("the endpoint's answer is no chat completion") from None
+            raise _Trouble("the endpoint's answer is not a chat completion") from None
         usage = said.get("usage") if isinstance(said.get("usage"), dict) else {}
         tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
         return ModelAnswer(
@@ -231,21 +258,25 @@ class Endpoint:
         return f": {self._short(text)}" if text.strip() else ""
 
     def _short(self, text: str) -> str:
-        """Return the text in one short line, without the key: it goes first, because half of one would stay."""
+        """Return the text as one short line without the key.
+
+        The key is removed before the text is shortened, so that no half of it stays.
+        """
         return replace_unprintable(" ".join(self._without_key(text).split()))[:200]
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "(the key)") if self._key else text
 
     def _tell_once(self, text: str) -> None:
-        """Print each kind of trouble once in the life of the process; a record counts how often it occurred."""
+        """Print each kind of trouble only once per process; records count how often it occurred."""
         kind = _NUMBER.sub("", text)
         if kind not in self._told and len(self._told) < 20:
             self._told.add(kind)
-            print(f"llm: {text}; trying again", file=sys.stderr, flush=True)
+            print(f"llm: {text}; retrying", file=sys.stderr, flush=True)
 
 
 def is_loopback(url: str) -> bool:
+    """Return True if the URL is on this machine."""
     return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")
 
 
@@ -253,7 +284,7 @@ def is_loopback(url: str) -> bool:
 def _limited(seconds: float) -> Iterator[None]:
     """Raise _TimeIsUp after so many seconds, in the main thread.
 
-    The time-outs of HTTP are not enough: they start again with every byte that arrives.
+    HTTP timeouts are not enough, because they start again with every byte that arrives.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -272,7 +303,7 @@ def _raise_time_is_up(number: int, frame: object) -> None:
 
 
 def _parts(content: Any) -> Iterator[str]:
-    """Yield the text parts of a content in parts. Raises TypeError for anything else."""
+    """Yield the text parts of a content that consists of parts. Raise TypeError for anything else."""
     if content is None:
         return
     for part in content:
@@ -291,7 +322,7 @@ def _count(value: Any) -> int | None:
 
 
 def _patience(text: str, now: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds of a Retry-After header, a number or a date, or None if it has neither."""
+    """Return the seconds of a Retry-After header, a number or a date, or None if it is neither."""
     text = text.strip()
     if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) < 12:
         return float(text)

@@ -1,4 +1,4 @@
-"""The `--name value` options of an adapter's command line, read by click."""
+"""Reads the `--name value` options of an adapter's command line, with click."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ def read_flags(bot: str, options: Sequence[click.Option], words: Sequence[str]) 
     """Return the value of each option by its name.
 
     Raises:
-        OptionError: An unknown, repeated or invalid option, in one line.
+        OptionError: An option is unknown, repeated or invalid; the message is one line.
     """
     given = Counter(name for name, _ in flags_in(words, flag_names(options)))
     if repeated := [name for name, times in given.items() if name and times > 1]:
@@ -30,7 +30,7 @@ def read_flags(bot: str, options: Sequence[click.Option], words: Sequence[str]) 
 
 
 def flag_names(options: Sequence[click.Option]) -> tuple[str, ...]:
-    """Return the words that name these options, such as `--model`."""
+    """Return the flags of these options, such as `--model`."""
     return tuple(option.opts[0] for option in options)
 
 

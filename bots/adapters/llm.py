@@ -1,6 +1,6 @@
-"""`ggp bot llm --model NAME --url BASE`: a language model behind an OpenAI-compatible endpoint, in every game.
+"""`ggp bot llm --model NAME --url BASE`: a language model behind an OpenAI-compatible endpoint, for every game.
 
-It plays what the model names and nothing else. What was asked and answered is the analysis of the move.
+It plays only what the model names. Prompts and answers are the analysis of the move.
 """
 
 import os
@@ -23,18 +23,22 @@ OPTIONS: tuple[Option, ...] = ()
 FLAGS = flag_names(LLM_FLAGS)
 USAGE = "--model NAME --url BASE [OPTION …]"
 HELP = f"""
-The model reads the rules, the board and the moves so far, and names its move. An illegal answer goes back to it with
-the engine's reason. No answer becomes a move that it does not name: without one the game is lost.
+The model reads the rules, the board and the moves so far, and names its move. After an illegal answer it is asked
+again, with the engine's reason. Only a move that the model names is played: without one, the game is lost.
 
 {flag_lines(LLM_FLAGS)}
-docs/how-to/rate-language-models.md has the whole way.
+docs/how-to/rate-language-models.md describes every step.
 """
-_SPARE = 0.15  # seconds of the clock that are kept for the way back
-_MOST_ECHO = 4000  # characters of its own answer that a model reads again
+_SPARE = 0.15  # seconds of the clock reserved for sending the move
+_MOST_ECHO = 4000  # characters of a model's own answer that are sent back to it
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve stdin with the model of the words. Raises OptionError."""
+    """Serve stdin with the model of the command line.
+
+    Raises:
+        OptionError: The command line is invalid.
+    """
     said = read_command(words)
     if said.board != "text":
         check_pictures()
@@ -43,9 +47,9 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
         body["max_tokens"] = said.max_tokens
     endpoint = Endpoint(said.url, body, said.key(), said.per_minute)
     if said.key_env:
-        os.environ.pop(said.key_env, None)  # no program that this one starts has it
+        os.environ.pop(said.key_env, None)  # programs that this one starts must not get it
     if said.key_env and said.url.startswith("http:") and not is_loopback(said.url):
-        print(f"llm: the key goes over the network in clear: write {said.url} with https", file=sys.stderr)
+        print(f"llm: the key is sent unencrypted over the network: use https for {said.url}", file=sys.stderr)
     bot = ModelBot(said, endpoint)
     try:
         run(bot.choose, name=f"llm {said.model}", analysis=True, told=bot.told, engine=engines, words=())
@@ -58,16 +62,20 @@ class ModelBot:
 
     def __init__(self, said: LlmOptions, endpoint: Endpoint) -> None:
         self._said, self._endpoint = said, endpoint
-        self._spent = 0.0  # in all games
-        self._tokens = 0  # in this game
-        self._system = ""  # what the model reads of this game; "" until its first move
+        self._spent = 0.0  # cost of all games
+        self._tokens = 0  # tokens of this game
+        self._system = ""  # the system prompt of this game; "" until its first move
 
     def told(self, command: str, words: str) -> None:
-        """Hear that a game begins or is over."""
+        """Note that a game begins or is over."""
         self._tokens, self._system = 0, ""
 
     def choose(self, position: Position) -> str:
-        """Return the move that the model names. Raises NoMove."""
+        """Return the move that the model names.
+
+        Raises:
+            NoMove: It names no legal move.
+        """
         deadline = time.monotonic() + seconds_of(position, -_SPARE)
         said = self._said
         kept: dict[str, Any] = {"model": said.model, "legal": said.legal, "board": said.board, "answers": []}
@@ -117,16 +125,20 @@ class ModelBot:
         if said.give_up == "resign":
             return "resign"
         count = said.retries + 1
-        raise NoMove(f"no legal move in {count} answer{'s' if count > 1 else ''}; of the last: {reason}")
+        raise NoMove(f"no legal move in {count} answer{'s' if count > 1 else ''}; the last one: {reason}")
 
     def _ask(self, messages: Sequence[Mapping[str, Any]], seconds: float) -> ModelAnswer:
-        """Ask the endpoint within the limits of the command line. Raises EndpointFailed, even for a used-up budget."""
+        """Ask the endpoint, within the limits of the command line.
+
+        Raises:
+            EndpointFailed: There is no answer, or a budget is used up.
+        """
         said, more = self._said, {}
         if said.tokens_per_game:
             left = said.tokens_per_game - self._tokens
             if left <= 0:
                 raise EndpointFailed(f"the {said.tokens_per_game} tokens of the game are used up")
-            if said.max_tokens:  # many endpoints refuse more than their model can write, some any limit
+            if said.max_tokens:  # many endpoints refuse a limit above their model's, and some refuse any limit
                 more["max_tokens"] = min(left, said.max_tokens)
         if said.budget and self._spent >= said.budget:
             raise EndpointFailed(f"the budget of {said.budget:g} is used up")
@@ -135,14 +147,14 @@ class ModelBot:
         return self._endpoint.ask(messages, seconds, said.seconds, **more)
 
     def _spend(self, tokens_in: int, tokens_out: int) -> float:
-        """Count these tokens, and return what they cost."""
+        """Count these tokens and return their cost."""
         self._tokens += tokens_in + tokens_out
         cost = self._said.cost(tokens_in, tokens_out)
         self._spent += cost
         return cost
 
     def _account(self, answer: ModelAnswer, began: float) -> dict[str, Any]:
-        """Count an answer's tokens, and return what the record keeps of it."""
+        """Count an answer's tokens and return the record's facts about it."""
         self._spend(answer.lost, 0)
         cost = self._spend(answer.tokens_in, answer.tokens_out)
         return {

@@ -1,4 +1,4 @@
-"""The command line of `ggp bot llm`, read and checked. It never contains a key."""
+"""The command line of `ggp bot llm`, parsed and checked. It never contains a key."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class LlmOptions:
         """Return the key, or "" without --key-env.
 
         Raises:
-            OptionError: The variable is missing, or holds something that cannot be a key.
+            OptionError: The variable is missing, or its value cannot be a key.
         """
         if not self.key_env:
             return ""
@@ -60,21 +60,21 @@ class LlmOptions:
         if not key:
             raise OptionError(f"llm: {self.key_env} is not set: export it before you start the bot")
         if not (key.isascii() and key.isprintable()) or " " in key or len(key) > 4096:
-            raise OptionError(f"llm: {self.key_env} does not hold a key, which is one word of ASCII")
+            raise OptionError(f"llm: {self.key_env} does not contain a key, which is one word of ASCII")
         return key
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """Return the price of so many tokens, 0.0 without --price."""
+        """Return the price of these tokens, 0.0 without --price."""
         if self.price is None:
             return 0.0
         return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6
 
 
 def read_command(words: Sequence[str]) -> LlmOptions:
-    """Read the command line.
+    """Parse the command line.
 
     Raises:
-        OptionError: It is invalid; the message repeats no word that may be a key.
+        OptionError: It is invalid. The message never repeats a word that may be a key.
     """
     for name, value in flags_in(words, flag_names(LLM_FLAGS)):
         if _is_key_like(name, value) or (not name and _KEY_FLAG.fullmatch(value)):
@@ -87,14 +87,14 @@ def read_command(words: Sequence[str]) -> LlmOptions:
 
 
 def _is_key_like(name: str, value: str) -> bool:
-    """Return True for what looks like a key. A model's name may only begin like one (`hf-internal-testing/tiny`)."""
+    """Return True if a value looks like a key. A model's name may begin like one (`hf-internal-testing/tiny`)."""
     if name == "--model":
         return bool(_KEY_LIKE.fullmatch(value)) and any(char.isdigit() for char in value)
     return bool(_KEY_LIKE.search(value))
 
 
 def _names_key(value: Any) -> bool:
-    """Return True if a member, at any depth, has the name of a key."""
+    """Return True if a member, at any depth, is named like a key."""
     if isinstance(value, dict):
         return any(_KEY_FLAG.fullmatch(f"--{name}") or _names_key(each) for name, each in value.items())
     return isinstance(value, list) and any(map(_names_key, value))
@@ -141,7 +141,7 @@ def _members(context: click.Context, option: click.Parameter, text: str | None) 
     if not isinstance(members, dict):
         raise click.BadParameter("write a JSON object, such as '{\"seed\": 1}'")
     if ours := [name for name in members if name in _OURS]:
-        raise click.BadParameter(f"{ours[0]} has an option of its own, or is not sent")
+        raise click.BadParameter(f"{ours[0]} cannot be set here: it has its own option, or must not be sent")
     if _names_key(members):
         raise click.BadParameter(SAFE_WAY)
     return members
@@ -155,7 +155,7 @@ def _variable(context: click.Context, option: click.Parameter, text: str | None)
 
 def _model(context: click.Context, option: click.Parameter, text: str) -> str:
     if not text.isprintable() or len(text) > 200:
-        raise click.BadParameter("a model's name has at most 200 printable characters")
+        raise click.BadParameter("a model's name must have at most 200 printable characters")
     return text
 
 
@@ -167,19 +167,26 @@ def _option(name: str, metavar: str, text: str, kind: Any = None, check: Any = N
 _pick, _whole, _real = click.Choice, click.IntRange, click.FloatRange
 
 LLM_FLAGS = (
-    _option("--model", "NAME", "the model, as the endpoint names it", None, _model),
-    _option("--url", "BASE", "the endpoint: http://127.0.0.1:8000/v1 or https://…/v1", None, _url),
-    _option("--key-env", "VAR", "environment variable that holds the key", None, _variable),
-    _option("--legal", "none|count|list", "what to tell about legal moves; default: count", _pick([*LEGAL])),
-    _option("--board", "text|picture|both", "how to show the board; default: text", _pick([*BOARDS])),
-    _option("--retries", "N", "further questions after an illegal answer; default: 2", _whole(0, 20)),
-    _option("--give-up", "forfeit|resign", "if no answer was legal; default: forfeit", _pick(["forfeit", "resign"])),
-    _option("--max-tokens", "N", "tokens of one answer; default: the endpoint's limit", _whole(1, _MOST)),
-    _option("--tokens-per-game", "N", "a clock in tokens: without any left the game is lost", _whole(1, _MOST)),
-    _option("--temperature", "T", "default: the endpoint's", _real(0, 10), _number),
-    _option("--send", "JSON", "further members of each request, such as '{\"seed\": 1}'", None, _members),
-    _option("--seconds", "S", "the longest wait for one answer; default: 120", _real(0.1, 86_400), _number),
-    _option("--per-minute", "N", "requests a minute; default: no limit", _whole(1, 100_000)),
-    _option("--price", "IN/OUT", "price of a million tokens, to record the cost", None, _price),
-    _option("--budget", "COST", "cost of all games of this process; needs --price", _real(0.000001, _MOST), _number),
+    _option("--model", "NAME", "Model, as the endpoint names it.", None, _model),
+    _option("--url", "BASE", "Endpoint: http://127.0.0.1:8000/v1 or https://…/v1.", None, _url),
+    _option("--key-env", "VAR", "Environment variable with the key.", None, _variable),
+    _option("--legal", "none|count|list", "What the prompt says about legal moves. Default: count.", _pick([*LEGAL])),
+    _option("--board", "text|picture|both", "How to show the board. Default: text.", _pick([*BOARDS])),
+    _option("--retries", "N", "Further questions after an illegal answer. Default: 2.", _whole(0, 20)),
+    _option(
+        "--give-up",
+        "forfeit|resign",
+        "What to do if no answer was legal. Default: forfeit.",
+        _pick(["forfeit", "resign"]),
+    ),
+    _option("--max-tokens", "N", "Most tokens of one answer. Default: the endpoint's limit.", _whole(1, _MOST)),
+    _option("--tokens-per-game", "N", "Tokens for a game, which is lost when they are used up.", _whole(1, _MOST)),
+    _option("--temperature", "T", "Sampling temperature. Default: the endpoint's.", _real(0, 10), _number),
+    _option("--send", "JSON", "Further members of each request, such as '{\"seed\": 1}'.", None, _members),
+    _option("--seconds", "S", "Seconds to wait for one answer. Default: 120.", _real(0.1, 86_400), _number),
+    _option("--per-minute", "N", "Most requests a minute. Default: no limit.", _whole(1, 100_000)),
+    _option("--price", "IN/OUT", "Price of a million tokens, to record the cost.", None, _price),
+    _option(
+        "--budget", "COST", "Most cost of all games of this process. Needs --price.", _real(0.000001, _MOST), _number
+    ),
 )

@@ -1,7 +1,7 @@
-"""`ggp bot mcp`: a server of the Model Context Protocol whose tools are a seat at a game, for agents of any maker.
+"""`ggp bot mcp`: a server of the Model Context Protocol whose tools let any agent play a seat of a game.
 
-On stdin and stdout it speaks MCP and dials a lobby for its games; with --http it plays on stdin and stdout like any bot
-and serves MCP at a port.
+It either speaks MCP on stdin and stdout and dials a lobby for its games, or with --http plays on stdin and stdout like
+any bot and serves MCP at a port.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from ggp.protocol.errors import CommandFailed
 OPTIONS: tuple[Option, ...] = ()
 USAGE = "--connect URL [OPTION …] | --http [HOST:]PORT [OPTION …]"
 _FLAGS = (
-    click.Option(["--connect"], metavar="URL", help="speak MCP on stdin and stdout, and play at the lobby there"),
-    click.Option(["--key"], metavar="FILE", help="for --connect: your key pair (ggp keys new)"),
-    click.Option(["--server-key"], metavar="KEY|FILE", help="for --connect: the lobby's public key"),
-    click.Option(["--name"], metavar="NAME", help="for --connect: the bot's name at the lobby"),
+    click.Option(["--connect"], metavar="URL", help="Speak MCP on stdin and stdout, and play at this lobby."),
+    click.Option(["--key"], metavar="FILE", help="Your key pair for --connect (see ggp keys new)."),
+    click.Option(["--server-key"], metavar="KEY|FILE", help="The lobby's public key, for --connect."),
+    click.Option(["--name"], metavar="NAME", help="The bot's name at the lobby, for --connect."),
     click.Option(
         ["--http"],
         metavar="[HOST:]PORT",
-        help="play on stdin and stdout, and serve MCP at http://HOST:PORT/mcp; 0: any free port",
+        help="Play on stdin and stdout, and serve MCP at http://HOST:PORT/mcp. Port 0 means any free port.",
     ),
-    click.Option(["--token-env"], metavar="VAR", help="for --http: environment variable with the clients' token"),
+    click.Option(["--token-env"], metavar="VAR", help="Environment variable with the clients' token, for --http."),
 )
 FLAGS = flag_names(_FLAGS)
 HELP = f"""
@@ -58,7 +58,7 @@ SAFE_WAY = (
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _STARTS = 30.0  # seconds until the server listens
-_LAST_WORD = 1.0  # seconds after the end of the input for an agent to hear how its game ended
+_LAST_WORD = 1.0  # seconds after the end of the input for an agent to learn how its game ended
 GONE = "the agent has gone"
 
 
@@ -81,7 +81,11 @@ class McpOptions:
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve an agent until its end or that of the input. Raises OptionError."""
+    """Serve an agent until it leaves or the input ends.
+
+    Raises:
+        OptionError: The command line is invalid.
+    """
     said = read_command(words)
     token = _token(said, os.environ)
     load("mcp", "mcp", "mcp")
@@ -105,10 +109,10 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 def read_command(words: Sequence[str]) -> McpOptions:
-    """Read the command line.
+    """Parse the command line.
 
     Raises:
-        OptionError: It is invalid; the message repeats no word that may be a token.
+        OptionError: It is invalid. The message never repeats a word that may be a token.
     """
     for name, value in flags_in(words, FLAGS):
         if not name and value.partition("=")[0] in ("--token", "--http-token"):
@@ -120,31 +124,31 @@ def read_command(words: Sequence[str]) -> McpOptions:
     said = McpOptions(**{name: value or "" for name, value in read_flags("mcp", _FLAGS, words).items()})
     if bool(said.connect) == bool(said.http):
         raise OptionError(
-            "mcp: stdin and stdout are for the agent or for the games: --connect tcp://HOST:PORT plays at a lobby, "
-            "--http PORT plays on stdin and stdout; choose one"
+            "mcp: choose one of --connect tcp://HOST:PORT (the agent on stdin and stdout, the games at a lobby) and "
+            "--http PORT (the games on stdin and stdout)"
         )
     if said.http:
         if said.key or said.server_key or said.name:
-            raise OptionError("mcp: --key, --server-key and --name are for --connect")
+            raise OptionError("mcp: --key, --server-key and --name need --connect")
         _check_address(said)
     elif said.token_env:
-        raise OptionError("mcp: --token-env is for --http")
+        raise OptionError("mcp: --token-env needs --http")
     return said
 
 
 def _check_address(said: McpOptions) -> None:
     port = said.http.rpartition(":")[2]
     if not (port.isascii() and port.isdecimal() and int(port[:6]) < 65536 and len(port) < 6):
-        raise OptionError(f"mcp: --http {said.http[:60]}: it is a port, or HOST:PORT")
+        raise OptionError(f"mcp: --http {said.http[:60]}: write PORT or HOST:PORT")
     if said.address[0] not in LOOPBACK and not said.token_env:
-        raise OptionError(f"mcp: all who reach {said.http[:60]} could move: name a token, as in --token-env MCP_TOKEN")
+        raise OptionError(f"mcp: everyone who can reach {said.http[:60]} could move: add --token-env MCP_TOKEN")
 
 
 def _token(said: McpOptions, environment: Mapping[str, str]) -> str:
     if not said.token_env:
         return ""
     token = environment.get(said.token_env, "").strip()
-    if said.token_env not in environment:  # what looks like a name may be a token, too
+    if said.token_env not in environment:  # the message omits the name, which may be a token
         raise OptionError(
             "mcp: --token-env: the environment has no variable of that name, which needs a token: one word "
             "of 16 characters or more"
@@ -155,7 +159,7 @@ def _token(said: McpOptions, environment: Mapping[str, str]) -> str:
 
 
 def make_server(seat: AgentSeat, begun: Callable[[], object] = lambda: None) -> Any:
-    """Return an MCPServer with the seat's tools. `begun` is called when it serves."""
+    """Return an MCPServer with the seat's tools; `begun` is called when it starts to serve."""
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -169,39 +173,39 @@ def make_server(seat: AgentSeat, begun: Callable[[], object] = lambda: None) -> 
     def answered(question: Callable[[], Any]) -> Any:
         try:
             return question()
-        except (SeatError, CommandFailed) as error:  # CommandFailed: an engine of its own does not do its part
+        except (SeatError, CommandFailed) as error:  # CommandFailed: the bot's own engine failed
             raise ToolError(str(error)) from None
 
     def rules() -> str:
-        """The rules of the game, its options and its notation."""
+        """Return the rules of the game, its options and its notation."""
         return str(answered(seat.rules))
 
     def position() -> str:
-        """The board, all moves so far, whose turn it is, the clocks."""
+        """Return the board, all moves so far, whose turn it is, and the clocks."""
         return str(answered(seat.position))
 
     def legal_moves() -> str:
-        """All moves that may be played now, separated by blanks."""
+        """Return all legal moves, separated by blanks."""
         return " ".join(answered(seat.legal_moves))
 
     def play(move: str) -> str:
-        """Play a move. An illegal one is refused with the reason, and you may play another."""
+        """Play a move. An illegal move is refused with the reason, and you may play another one."""
         return str(answered(lambda: seat.play(move)))
 
     def why_illegal(move: str) -> str:
-        """Whether a move may be played now, and if not, why; it is not played."""
+        """Check a move without playing it, and explain why it is illegal."""
         return answered(lambda: seat.why_illegal(move)) or f"{move} is legal"
 
     def wait_for_turn(seconds: float = LONGEST_WAIT) -> str:
-        """Wait until it is your turn or the game is over, at most 50 seconds; call it again if it is not."""
+        """Wait until it is your turn or the game is over, at most 50 seconds. If it is neither, call this again."""
         return str(answered(lambda: seat.wait_for_turn(seconds)))
 
     def resign() -> str:
-        """Give the game up."""
+        """Resign the game."""
         return str(answered(seat.resign))
 
     def result() -> str:
-        """How the game ended, or that it goes on."""
+        """Return how the game ended, or that it has not ended."""
         return str(answered(seat.result))
 
     for tool in (rules, position, legal_moves, play, why_illegal, wait_for_turn, resign, result):
@@ -211,7 +215,7 @@ def make_server(seat: AgentSeat, begun: Callable[[], object] = lambda: None) -> 
 
 @contextlib.contextmanager
 def _on_stdio(seat: AgentSeat) -> Iterator[None]:
-    """Serve MCP on stdin and stdout in a thread. At the end of the input this process gets SIGTERM."""
+    """Serve MCP on stdin and stdout in a thread. At the end of the input, this process gets SIGTERM."""
     begun = threading.Event()
     server = make_server(seat, begun.set)
 
@@ -224,7 +228,7 @@ def _on_stdio(seat: AgentSeat) -> Iterator[None]:
 
     threading.Thread(target=serve, daemon=True).start()
     if not begun.wait(_STARTS):
-        raise OptionError("mcp: the server does not start")
+        raise OptionError(f"mcp: the server did not start within {_STARTS:.0f} s")
     try:
         yield
     finally:

@@ -1,7 +1,8 @@
-"""`ggp bot openspiel --agent mcts:1000`: any bot of OpenSpiel, `pyspiel.Bot`, at the games of `ggp engine openspiel`.
+"""`ggp bot openspiel --agent mcts:1000`: any bot of OpenSpiel (`pyspiel.Bot`), for `ggp engine openspiel`'s games.
 
-`--agent module:make_bot` calls `make_bot(game, player)` of that module, found as Python finds it from the current
-folder, for each game and player; the bot hears of the other's actions (`inform_action`) and is asked by `step`.
+`--agent module:make_bot` calls `make_bot(game, player)` of that module for each game and player. Python looks for the
+module from the current folder. The bot gets the other player's actions through `inform_action`, and `step` asks it for
+its own.
 """
 
 import contextlib
@@ -25,9 +26,9 @@ FLAGS = ("--agent",)
 USAGE = "[--agent AGENT] [name=value …]"
 HELP = """
 AGENT is one of
-  mcts:N                 OpenSpiel's tree search with N simulations a move (the default: mcts:1000)
+  mcts:N                 OpenSpiel's tree search with N simulations a move (default: mcts:1000)
   random                 OpenSpiel's random bot
-  MODULE:FUNCTION        your own: FUNCTION(game, player) of the Python module MODULE gives a pyspiel.Bot
+  MODULE:FUNCTION        your own bot: FUNCTION(game, player) of the Python module MODULE returns a pyspiel.Bot
 """
 _MEMORY = 256  # MB for the tree of mcts
 _MOST = 10_000_000  # simulations
@@ -35,11 +36,15 @@ _MCTS = re.compile(r"mcts(?::([0-9]{1,8}))?")
 _OWN = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 
 Make = Callable[[Any, int, int], Any]
-"""(pyspiel.Game, player, seed) -> pyspiel.Bot."""
+"""A function of a pyspiel.Game, a player and a seed that returns a pyspiel.Bot."""
 
 
 def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
-    """Serve stdin. `engines` are not asked, because the rules are here. Raises OptionError."""
+    """Serve stdin. `engines` are ignored, because OpenSpiel has the rules.
+
+    Raises:
+        OptionError: The command line is invalid, or OpenSpiel is not installed.
+    """
     agent, seed = read_command(words)
     load("openspiel", "pyspiel", "open_spiel")
     from ggp.engines.adapters.openspiel import OpenSpielRegistry
@@ -51,7 +56,11 @@ def main(words: Sequence[str], engines: Sequence[str] = ()) -> None:
 
 
 def read_command(words: Sequence[str]) -> tuple[str, int]:
-    """Return the agent and the seed of the command line. Raises OptionError."""
+    """Return the agent and the seed of the command line.
+
+    Raises:
+        OptionError: It is invalid.
+    """
     agent, rest = "mcts:1000", list[str]()
     for name, value in flags_in(words, FLAGS):
         if name:
@@ -63,21 +72,25 @@ def read_command(words: Sequence[str]) -> tuple[str, int]:
 
 
 class OpenSpielSeat:
-    """A bot that plays the moves of a pyspiel.Bot, which hears of every action that it did not choose."""
+    """A bot that plays the moves of a pyspiel.Bot, and informs it of every action that it did not choose."""
 
     def __init__(self, make: Make, chance: BotRng) -> None:
         self._make, self._chance = make, chance
         self._bot: Any = None
-        self._of: tuple[str, int] = ("", -1)  # the game with its parameters, and the player
-        self._known: list[int] = []  # actions that the bot knows of
+        self._of: tuple[str, int] = ("", -1)  # the bot's game with its parameters, and its player
+        self._known: list[int] = []  # actions that the bot knows
 
     def begin_match(self, seed: int) -> None:
-        """Begin with a new bot, whose random numbers come from the match's seed."""
+        """Begin with a new bot, whose random numbers depend on the match's seed."""
         self._chance.begin_match(seed)
         self._bot = None
 
     def choose(self, position: Position) -> str:
-        """Return the bot's move. Raises what the bot raises, and ValueError for an illegal action."""
+        """Return the bot's move. Pass on any exception of the bot.
+
+        Raises:
+            ValueError: The bot took an illegal action.
+        """
         state: Any = position.copy()
         inner = state.inner
         player, game, history = inner.current_player(), inner.get_game(), inner.history()
@@ -99,7 +112,7 @@ class OpenSpielSeat:
 
 
 def _check(agent: str) -> None:
-    """Raise OptionError if this is not the name of an agent."""
+    """Raise OptionError unless this is the name of an agent."""
     tree = _MCTS.fullmatch(agent)
     if tree and 1 <= int(tree[1] or 1000) <= _MOST:
         return
@@ -108,7 +121,11 @@ def _check(agent: str) -> None:
 
 
 def _maker(agent: str) -> Make:
-    """Return what makes the agent. Raises OptionError if its module or function does not exist."""
+    """Return the function that makes the agent.
+
+    Raises:
+        OptionError: Its module or function does not exist.
+    """
     import pyspiel
 
     if tree := _MCTS.fullmatch(agent):
@@ -126,7 +143,7 @@ def _maker(agent: str) -> Make:
     try:
         with _output_on_stderr():
             made = getattr(import_module(module), name, None)
-    except (Exception, SystemExit) as error:  # a module of the author's may fail in any way
+    except (Exception, SystemExit) as error:  # the author's module may fail in any way
         said = " ".join(str(error).split())[:300]
         raise OptionError(f"openspiel: --agent {agent}: {type(error).__name__}: {said}") from None
     if not callable(made):
@@ -136,7 +153,7 @@ def _maker(agent: str) -> Make:
 
 @contextlib.contextmanager
 def _output_on_stderr() -> Iterator[None]:
-    """Send what is printed in here to stderr, even by programs that are started: stdout belongs to the conversation."""
+    """Redirect output in this context to stderr, even that of started programs: stdout is for the conversation."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -149,6 +166,6 @@ def _output_on_stderr() -> Iterator[None]:
 
 
 def _own(made: Callable[[Any, int], Any], game: Any, player: int, seed: int) -> Any:
-    """Make the author's bot; Python's own random numbers begin with the seed."""
+    """Make the author's bot, after seeding Python's own random numbers."""
     random.seed(seed)
     return made(game, player)

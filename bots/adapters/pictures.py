@@ -1,4 +1,4 @@
-"""Boards as PNG, for models that see pictures: resvg draws the SVG, with a font of the machine."""
+"""Boards as PNG, for models that accept pictures: resvg renders the SVG with a font of this machine."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +13,7 @@ FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts",
 
 
 class FontFile(NamedTuple):
-    """A font file without serifs, and its family."""
+    """A file of a sans-serif font, and the font's family."""
 
     name: str
     family: str
@@ -29,17 +29,19 @@ FONTS = (
 
 
 def check_pictures() -> None:
-    """Raise OptionError, which says what to install, if this machine cannot draw pictures.
+    """Raise OptionError, with what to install, if this machine cannot draw pictures.
 
-    Without a font a board would lack the names of its cells.
+    Without a font, a board would lack the names of its cells.
     """
     load("llm", "resvg_py", "resvg_py")
     if _font() is None:
-        raise OptionError("llm: --board picture needs a font: apt-get install fonts-dejavu-core, or write --board text")
+        raise OptionError(
+            "llm: --board picture needs a font: run apt-get install fonts-dejavu-core, or use --board text"
+        )
 
 
 def png(drawn: str) -> bytes:
-    """Draw an SVG as PNG. Call check_pictures first."""
+    """Return an SVG as PNG. Call check_pictures first."""
     from resvg_py import svg_to_bytes
 
     found = _font()
@@ -59,7 +61,7 @@ def png(drawn: str) -> bytes:
 
 @cache
 def _font() -> tuple[str, str] | None:
-    """Return path and family of the first font that is installed."""
+    """Return path and family of the first installed font."""
     return next(_found(), None)
 
 

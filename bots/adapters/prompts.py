@@ -1,6 +1,7 @@
-"""What a language model reads: the rules and the answer's form once, then each position. The engine wrote the facts.
+"""The prompts for a language model: the rules and the form of an answer once, then each position.
 
-No prompt holds a JSON object or a fence with a move in it, so that an answer that only repeats it names no move.
+All facts come from the engine. No prompt contains a JSON object or a fence with a move in it, so that an answer which
+only repeats the prompt names no move.
 """
 
 import base64
@@ -17,8 +18,8 @@ from ggp.protocol.errors import CommandFailed
 
 LEGAL = ("none", "count", "list")
 BOARDS = ("text", "picture", "both")
-_EXAMPLES = 6  # moves of a position that show the notation
-_MAX_RULES = 24_000  # characters; of longer rules the beginning
+_EXAMPLES = 6  # moves that show the notation
+_MAX_RULES = 24_000  # characters of the rules; longer ones are cut
 _MAX_LIST = 24_000  # characters of a list of legal moves or of plies
 _OBJECT = re.compile(r'\{\s*"')
 FORM = '{"move": "<your move>"}'
@@ -45,13 +46,13 @@ class Prompt(NamedTuple):
 
     @property
     def said(self) -> dict[str, str]:
-        """Return what the record keeps: only the digest of a picture, because the position can be drawn again."""
+        """Return what the record keeps: of a picture only the digest, because the position can be drawn again."""
         picture = {"picture": f"sha256:{sha256(self.picture).hexdigest()}"} if self.picture else {}
         return {"prompt": self.text, **picture}
 
 
 def system_prompt(position: Position) -> str:
-    """Return the rules, and the notation by moves of the first position: the same text for every move of a match."""
+    """Return the rules, and examples of the notation: the same text for every move of a match."""
     game, said = position.game, " ".join(f"{name}={value}" for name, value in position.options.items())
     moves = examples(position.first().legal_moves())
     return "\n".join(
@@ -64,7 +65,7 @@ def system_prompt(position: Position) -> str:
             f"A move is one word. In the first position these and others are moves: {' '.join(moves)}",
             "",
             f"End each answer with one JSON object that names your move, in this form: {FORM}",
-            'In place of a move "resign" gives the game up.',
+            'To give the game up, name "resign" instead of a move.',
         ]
     )
 
@@ -73,7 +74,7 @@ def position_prompt(position: Position, legal: str, board: str, tokens: int | No
     """Describe the position in which the bot is asked.
 
     Args:
-        position: The bot is to move in it.
+        position: The position; the bot is to move.
         legal: One of LEGAL.
         board: One of BOARDS.
         tokens: Tokens left for the game, None without a limit.
@@ -96,7 +97,7 @@ def position_text(position: Position) -> str:
 
 
 def _facts(position: Position, moves: Sequence[str], board: str) -> tuple[list[str], bytes]:
-    """Return lines about turn, moves, clocks and board, and the board's picture, b"" without one."""
+    """Return lines about turn, moves, clocks and board, and the board's picture (b"" without one)."""
     lines = [f"You are {position.colour} (seat {position.seat}); ply {position.ply + 1} is yours."]
     if position.phase in _PHASES:
         lines += [_PHASES[position.phase], f"Moves of this phase, for example: {' '.join(examples(moves))}"]
@@ -114,14 +115,14 @@ def _facts(position: Position, moves: Sequence[str], board: str) -> tuple[list[s
 
 
 def refusal_prompt(word: str, reason: str) -> str:
-    """Return what the model reads after an answer that is not a legal move."""
+    """Return the prompt after an answer that is not a legal move."""
     if word:
         return f"{cut(word, 200)} is illegal: {_without_moves(reason)}\nAnswer with another move: {FORM}"
     return f"I read no move in your answer: {reason}.\nEnd it with one JSON object: {FORM}"
 
 
 def examples(moves: Sequence[str]) -> list[str]:
-    """Return a few moves from all over the list, among them words such as `pass`."""
+    """Return a few moves from all over the list, and words such as `pass`."""
     words = [move for move in moves if not any(char.isdigit() for char in move)][:2]
     others = [move for move in moves if move not in words]
     step = max(1, len(others) // (_EXAMPLES - len(words)))
@@ -147,11 +148,12 @@ def drawing(position: Position) -> scenes.Scene | None:
 
 
 def _without_moves(text: str) -> str:
-    """Return an engine's text without fences and JSON objects, which an answer could name a move by."""
+    """Remove fences and JSON objects from an engine's text, because an answer could name a move by repeating them."""
     return _OBJECT.sub("{'", text.replace("`", "'"))
 
 
 def cut(said: str, most: int) -> str:
+    """Return a text, shortened to `most` characters with a note about the rest."""
     return said if len(said) <= most else f"{said[:most]} … ({len(said) - most} characters more)"
 
 

@@ -1,18 +1,18 @@
-"""What the turn of a slow player has: its longest time, and the room in a record for what was said in it."""
+"""Limits of a slow player's turn: its longest time, and the size of its analysis in a record."""
 
 import json
 from typing import Any
 
 from ggp.bots.position import Position
 
-_UNCLOCKED = 580.0  # seconds for a move without a clock, of the 600 that the referee allows
-_AGREEMENT = 25.0  # seconds for a list of dead stones, of its 30
+_UNCLOCKED = 580.0  # seconds for a move without a clock; the referee allows 600
+_AGREEMENT = 25.0  # seconds for a list of dead stones; the referee allows 30
 _MOST_ANALYSIS = 60_000  # characters of JSON; the referee keeps 65,536
-_CUTS = (16_000, 8_000, 4_000, 2_000, 1_000, 300, 80, 20, 8)  # of each text, until all fit
+_CUTS = (16_000, 8_000, 4_000, 2_000, 1_000, 300, 80, 20, 8)  # lengths to try for each text
 
 
 def seconds_of(position: Position, more: float) -> float:
-    """Return how long the move may take: the time on the clock plus `more` seconds, which may be negative."""
+    """Return how many seconds the move may take: the time on the clock plus `more`, which may be negative."""
     if position.phase == "agree":
         return _AGREEMENT
     longest = position.times.longest(position.colour)
@@ -20,7 +20,7 @@ def seconds_of(position: Position, more: float) -> float:
 
 
 def fit(kept: dict[str, Any]) -> None:
-    """Cut the texts in it and in its `answers`, each to the same length, until all of it fits into a record."""
+    """Shorten the texts in `kept` and in its `answers`, all to the same length, until they fit into a record."""
     for most in _CUTS:
         if len(json.dumps(kept)) <= _MOST_ANALYSIS:
             return

@@ -1,4 +1,4 @@
-"""The controlling side of UCI: an engine process, its options, and what it says of a search. It knows no chess."""
+"""The controlling side of UCI: an engine process, its options, and its search results. It knows no chess."""
 
 import os
 import select
@@ -14,15 +14,15 @@ from ggp.engines.game import OptionError
 
 START = 30.0  # seconds until `uciok`, and until each `readyok`: large networks take long to load
 QUIT = 2.0  # seconds until the process has ended
-MAX_LINE = 64 * 1024  # bytes; no line of UCI comes near
-TAIL = 8  # lines of the engine's that its end leaves behind
+MAX_LINE = 64 * 1024  # bytes; real UCI lines are much shorter
+TAIL = 8  # last lines of the engine to keep for its end
 _COUNTS = ("depth", "seldepth", "nodes", "nps", "time", "hashfull", "tbhits", "multipv")
 _VALUES = {*_COUNTS, "currmove", "currmovenumber", "cpuload", "sbhits"}  # followed by one word
 _KEYWORDS = ("name", "type", "default", "min", "max", "var")
 
 
 class EngineGone(Exception):
-    """An engine that ended, hangs or does not speak UCI; str() is one line, `tail` the last lines that it wrote."""
+    """A failure of the engine: it ended, hangs or does not speak UCI. `tail` has the last lines that it wrote."""
 
     def __init__(self, text: str, tail: Sequence[str]) -> None:
         super().__init__(text)
@@ -39,24 +39,24 @@ class UciOption(NamedTuple):
     choices: tuple[str, ...] = ()
 
     def check(self, value: str) -> None:
-        """Raise OptionError, which says what is possible, for any other value."""
+        """Raise OptionError unless the value is possible."""
         said = f"--option {self.name}={value[:40]}"
         if self.type == "spin":
             number = _number(value)
             low, high = self.least, self.most
             if number is None or (low is not None and number < low) or (high is not None and number > high):
                 bounds = [f" from {low}" if low is not None else "", f" to {high}" if high is not None else ""]
-                raise OptionError(f"uci: {said}: {self.name} is a number{''.join(bounds)}")
+                raise OptionError(f"uci: {said}: {self.name} must be a number{''.join(bounds)}")
         elif self.type == "check" and value not in ("true", "false"):
-            raise OptionError(f"uci: {said}: {self.name} is true or false")
+            raise OptionError(f"uci: {said}: {self.name} must be true or false")
         elif self.type == "combo" and value.lower() not in {choice.lower() for choice in self.choices}:
-            raise OptionError(f"uci: {said}: {self.name} is one of {', '.join(self.choices)}")
+            raise OptionError(f"uci: {said}: {self.name} must be one of {', '.join(self.choices)}")
 
 
 class UciEngine:
     """An engine process. Every method raises EngineGone if the engine fails.
 
-    It shares our stderr. The constructor waits for `uciok`.
+    The process shares our stderr. The constructor waits for `uciok`.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -73,7 +73,11 @@ class UciEngine:
             raise
 
     def set_options(self, values: Mapping[str, str]) -> None:
-        """Set options, all or none. Raises OptionError for an unknown name or an impossible value."""
+        """Set options, all or none.
+
+        Raises:
+            OptionError: A name is unknown, or a value is impossible.
+        """
         lines = []
         for name, value in values.items():
             option = self.options.get(name.lower())
@@ -87,15 +91,15 @@ class UciEngine:
         self._send(*lines)
 
     def new_game(self) -> None:
-        """Let the engine forget the last game, and wait until it is ready."""
+        """Tell the engine to forget the last game, and wait until it is ready."""
         self._send("ucinewgame", "isready")
         self._until("readyok", time.monotonic() + START)
 
     def search(self, position: str, go: str, seconds: float) -> tuple[str, dict[str, Any]]:
-        """Return the word after `bestmove`, and the engine's last values for the main line under UCI's names.
+        """Return the word after `bestmove`, and the engine's last values for the main line, with UCI's names.
 
-        They are numbers for `depth`, `nodes`, … and `cp` or `mate`, a list of three for `wdl`, a list of words for
-        `pv`.
+        Values are numbers for `depth`, `nodes`, …, `cp` or `mate`; a list of three numbers for `wdl`; a list of words
+        for `pv`.
         """
         self._send(position, go)
         said: dict[str, Any] = {}
@@ -110,7 +114,7 @@ class UciEngine:
                 return words[1] if len(words) > 1 else "", said
 
     def close(self) -> None:
-        """Ask it to quit, then end it."""
+        """Ask the engine to quit, then kill it if necessary."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         try:
@@ -138,7 +142,7 @@ class UciEngine:
             pass
 
     def _lines(self, last: str, deadline: float) -> Iterator[str]:
-        """Yield every line before the one that is `last`."""
+        """Yield every line before the line `last`."""
         while (line := self._line(deadline, last)).strip() != last:
             yield line
 
@@ -150,7 +154,7 @@ class UciEngine:
             raise self._gone() from None
 
     def _line(self, deadline: float, awaited: str) -> str:
-        """Return the next line without its end. The deadline holds even for an engine that writes without a pause."""
+        """Return the next line without its end. The deadline holds even if the engine writes without a pause."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         if time.monotonic() >= deadline:
@@ -179,7 +183,7 @@ class UciEngine:
 
 
 def read_option(words: Sequence[str]) -> UciOption:
-    """Parse `name Skill Level type spin default 20 min 0 max 20`; a name and a value may have several words."""
+    """Parse `name Skill Level type spin default 20 min 0 max 20`; names and values may have several words."""
     found: dict[str, list[list[str]]] = {}
     current: list[str] = []
     for word in words:
@@ -196,7 +200,7 @@ def read_option(words: Sequence[str]) -> UciOption:
 
 
 def read_info(words: Sequence[str]) -> dict[str, Any]:
-    """Parse an `info` line without its first word, and leave out what is unknown."""
+    """Parse an `info` line without its first word, ignoring unknown parts."""
     said: dict[str, Any] = {}
     at = 0
     while at < len(words):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Dials out to a lobby without a line of the project. It passes the connection on to a bot on stdin and stdout.
+"""Dials a lobby without using the project: it connects a bot on stdin and stdout to the lobby.
 
     pip install pyzmq msgpack
     python dialling_bot.py tcp://127.0.0.1:5500 mybot -- ./my_bot yugo
 
-With keys: GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message is two frames, a
-kind and a payload: we say H (hello, a map of msgpack), R (an answer) and B (bye); the lobby says C (a command)
-and B. When the connection is lost, say hello again on a new socket and forget what was asked on the old one: the
-lobby sends the position again; after a goodbye wait first. `ggp connect` does all that, and more.
+For keys, set GGP_PUBLIC, GGP_SECRET and GGP_SERVER in the environment, 40 characters each. A message has two frames, a
+kind and a payload: we send H (hello, a msgpack map), R (an answer) and B (bye); the lobby sends C (a command) and B.
+When the connection is lost, say hello again on a new socket and forget the old commands: the lobby sends the position
+again. After a goodbye, wait first. `ggp connect` does all this and more.
 """
 
 import os
@@ -20,7 +20,7 @@ import zmq
 
 
 def answer_of(bot: "subprocess.Popen[bytes]") -> bytes:
-    """One whole answer: its lines, and the empty one that ends it."""
+    """Return one whole answer: its lines, and the empty line that ends it."""
     answer = b""
     while not answer.endswith(b"\n\n"):
         line = bot.stdout.readline()  # type: ignore[union-attr]
@@ -31,12 +31,13 @@ def answer_of(bot: "subprocess.Popen[bytes]") -> bytes:
 
 
 def main(url: str, name: str, command: list[str]) -> None:
+    """Connect the bot to the lobby, again and again."""
     bot = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     wait = 1  # seconds after a goodbye
     while True:
         socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 500)
-        socket.setsockopt(zmq.HEARTBEAT_IVL, 5_000)  # so that both sides notice a connection that is dead
+        socket.setsockopt(zmq.HEARTBEAT_IVL, 5_000)  # so that both sides notice a dead connection
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 15_000)
         if "GGP_SERVER" in os.environ:
             socket.setsockopt_string(zmq.CURVE_SERVERKEY, os.environ["GGP_SERVER"])
@@ -52,7 +53,7 @@ def main(url: str, name: str, command: list[str]) -> None:
             if kind == b"B":
                 print(f"the lobby said goodbye: {payload.decode()}", file=sys.stderr)
                 if payload.startswith((b"replaced:", b"refused:")):
-                    sys.exit(1)  # it runs twice, or the lobby will not have it until you change something
+                    sys.exit(1)  # the bot runs twice, or the lobby refuses it until you change something
                 time.sleep(wait)
                 wait = min(2 * wait, 60)
                 break

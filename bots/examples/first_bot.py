@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A whole bot in one file: it plays go at random, never into its own eyes. It imports nothing of the project.
+"""A complete bot in one file: it plays go at random, but never into its own eyes. It imports nothing of the project.
 
     ggp match go,size=9 "python first_bot.py" random
 
-It answers the native commands (it lists `ggp-new`), keeps its own board, and never repeats a position, which
-is legal under every ko rule. Replace `choose` by something better: that is all there is to writing a bot.
+It answers the native commands (it lists `ggp-new`) and keeps its own board. It never repeats a position, which is legal
+under every ko rule. To write your own bot, replace `choose` by something better.
 """
 
 import random
@@ -25,14 +25,16 @@ class Board:
         self.seen = {self.picture()}  # every position that stood on the board
 
     def picture(self) -> str:
+        """Return the board as text."""
         return "".join(stone[:1] or "." for stone in self.stones.values())
 
     def neighbours(self, point: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the adjacent points."""
         x, y = point
         return [p for p in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)) if p in self.stones]
 
     def group(self, point: tuple[int, int]) -> tuple[set[tuple[int, int]], bool]:
-        """The stones connected to the one at `point`, and whether they have a liberty."""
+        """Return the stones connected to the one at `point`, and whether they have a liberty."""
         colour, group, todo, liberty = self.stones[point], {point}, [point], False
         while todo:
             for p in self.neighbours(todo.pop()):
@@ -44,7 +46,7 @@ class Board:
         return group, liberty
 
     def put(self, colour: str, point: tuple[int, int]) -> None:
-        """Play a stone and take what it captures."""
+        """Play a stone and remove what it captures."""
         self.stones[point] = colour
         for p in self.neighbours(point):
             if self.stones[p] not in ("", colour):
@@ -53,7 +55,7 @@ class Board:
                     self.stones.update(dict.fromkeys(group, ""))
 
     def try_move(self, colour: str, point: tuple[int, int]) -> bool:
-        """Play there if it is legal, else leave the board alone and say False."""
+        """Play there if it is legal; otherwise leave the board unchanged and return False."""
         if self.stones[point]:
             return False
         before = dict(self.stones)
@@ -66,12 +68,13 @@ class Board:
 
 
 class Bot:
-    """The game as the bot sees it, from `ggp-new` and `play`."""
+    """The game as the bot knows it from `ggp-new` and `play`."""
 
     def __init__(self) -> None:
         self.new("go", "size=9")
 
     def new(self, game: str, *words: str) -> str:
+        """Answer `ggp-new GAME [NAME=VALUE …]`."""
         options = OPTIONS | dict(word.split("=", 1) for word in words)
         if game != "go" or options.keys() != OPTIONS.keys() or options["handicap"] != "0":
             raise ValueError("this bot plays go, and only even games")
@@ -85,12 +88,13 @@ class Bot:
         return ""
 
     def play(self, colour: str, move: str) -> str:
+        """Answer `play COLOUR MOVE`."""
         if colour.lower() not in ("b", "black", "w", "white"):
             raise ValueError("a colour is black or white")
         move = move.lower()
         if move.startswith("dead:"):
             self.dead_lists.append(move)
-            if len(self.dead_lists) == 2:  # equal: the game is over; else it goes on to the next double pass
+            if len(self.dead_lists) == 2:  # equal lists end the game; otherwise play continues to the next double pass
                 self.agreement = False
                 self.passes = 2 if self.dead_lists[0] == self.dead_lists[1] else 0
         elif move == "pass":
@@ -105,6 +109,7 @@ class Bot:
         return ""
 
     def genmove(self, colour: str) -> str:
+        """Answer `genmove COLOUR`."""
         move = self.choose("black" if colour[0] in "bB" else "white")
         if move == "pass" or move.startswith("dead:"):
             self.play(colour, move)
@@ -113,7 +118,7 @@ class Bot:
         return move
 
     def choose(self, colour: str) -> str:
-        """A random legal point that is no own eye, or `pass`; when dead groups are asked for, none."""
+        """Return a random legal point that is not an own eye, or `pass`; name no dead groups."""
         if self.passes == 2:
             return "dead:" if self.agreement else "pass"
         points = [point for point, stone in self.board.stones.items() if not stone]
@@ -125,6 +130,7 @@ class Bot:
 
 
 def main() -> None:
+    """Answer commands until `quit` or the end of input."""
     bot = Bot()
     commands: dict[str, Callable[..., str]] = {
         "protocol_version": lambda: "2",

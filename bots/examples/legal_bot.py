@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A whole bot in one file: it plays any legal move, in every game that an engine knows. It needs no library.
+"""A complete bot in one file: it plays any legal move, in every game that an engine knows. It needs no library.
 
     run      python3 bots/examples/legal_bot.py ggp engine
     match    ggp match yugo "python3 bots/examples/legal_bot.py" random
 
-It starts the engine of the command line (without one: `ggp engine`) and keeps no board of its own: it
-passes on what it receives, and draws one of the moves that the engine lists. Replace `choose` by something better.
+It starts the engine of the command line (by default `ggp engine`) and keeps no board. It passes on what it receives,
+and plays a random one of the moves that the engine lists. Replace `choose` by something better.
 """
 
 import random
@@ -21,18 +21,18 @@ NO_TEXT = {byte: None for byte in [*range(32), 127] if byte != ord("\t")}  # con
 
 
 def choose(moves: list[str]) -> str:
-    """One of the legal moves: points, but also pass, swap-sides, bid:7 or dead: where the game asks for that."""
+    """Return one of the legal moves: a point, or pass, swap-sides, bid:7 or dead: if the game asks for that."""
     return random.choice(moves)
 
 
 class Engine:
-    """The process that knows the rules; it ends when its input does, so it never outlives the bot."""
+    """The process that knows the rules. It ends when its input does, so it never outlives the bot."""
 
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, line: str) -> tuple[bool, str]:
-        """Whether the engine could obey, and the text of its answer, which an empty line ends."""
+        """Send a command. Return whether it succeeded, and the text of the answer."""
         to, from_ = self.process.stdin, self.process.stdout
         assert to and from_
         to.write(f"{line}\n".encode("latin-1"))
@@ -46,12 +46,14 @@ class Engine:
         return answer.startswith(b"="), answer[1:].strip().decode("latin-1")
 
     def close(self) -> None:
+        """End the engine, and wait for it."""
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait()
 
 
 def genmove(engine: Engine, colour: str) -> tuple[bool, str]:
+    """Choose a move and play it at the engine. Return whether that succeeded, and the move or the reason."""
     done, moves = engine.ask("ggp-legal_moves")
     if not done:
         return done, moves
@@ -63,7 +65,7 @@ def genmove(engine: Engine, colour: str) -> tuple[bool, str]:
 
 
 def obey(engine: Engine, name: str, words: list[str]) -> tuple[bool, str]:
-    """Whether it succeeded, and the text of the answer."""
+    """Run a command. Return whether it succeeded, and the text of the answer."""
     if name in TEXTS:
         return True, TEXTS[name]
     if name == "list_commands":
@@ -81,11 +83,13 @@ def obey(engine: Engine, name: str, words: list[str]) -> tuple[bool, str]:
 
 
 def is_id(word: str) -> bool:
+    """Return True if a word is an id."""
     return re.fullmatch("[0-9]{1,10}", word) is not None and int(word) < 2**31
 
 
 def main() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader is gone: end silently
+    """Answer commands until `quit` or the end of input."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # exit silently when the reader is gone
     engine = Engine(sys.argv[1:] or ["ggp", "engine"])
     while (raw := sys.stdin.buffer.readline(LONGEST + 1)).endswith(b"\n") or len(raw) > LONGEST:
         number, name, done, text = "", "", False, "line too long"

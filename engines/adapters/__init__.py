@@ -1,1 +1,1 @@
-"""Engines of other projects as engines of this protocol. Nothing here is imported where it is not asked for."""
+"""Engines of other projects as engines of this protocol. Each is imported only when it is used."""

@@ -1,7 +1,7 @@
-"""`ggp engine openspiel`: the games of OpenSpiel for two players who move in turn and see everything, without chance.
+"""`ggp engine openspiel`: OpenSpiel's games for two players who move in turn, without chance or hidden information.
 
-One adapter for all of them: no line here is for a single game. Seat 1, which is Black, is the player who acts first. A
-player who acts twice in a row has two plies.
+One adapter serves all of them; no line is specific to one game. Seat 1, which is Black, is the player who acts first. A
+player who acts twice in a row plays two plies.
 """
 
 import random
@@ -23,24 +23,32 @@ from ggp.protocol.entry_points import version
 
 NAME = "OpenSpiel"
 _TYPE = pyspiel.GameType
-_EXAMPLES = 3  # moves that a refusal names
+_EXAMPLES = 3  # legal moves that an error message names
 
 
 class OpenSpielRegistry(Registry):
-    """The games that the installed OpenSpiel registers and that can be played here."""
+    """The games of the installed OpenSpiel that can be played here."""
 
     def __init__(self) -> None:
         super().__init__()
         self._types = {kind.short_name: kind for kind in pyspiel.registered_games()}
 
     def names(self) -> list[str]:
+        """Return the sorted names of the playable games."""
         return sorted(name for name, kind in self._types.items() if not _why_not(kind))
 
     def load(self, name: str) -> Game:
+        """Return a game by name.
+
+        Raises:
+            GameError: There is no such game, or it cannot be played here.
+        """
         if name not in self._loaded:
             kind = self._types.get(name)
             if kind is None:
-                raise GameError(f"unknown game: {name[:40]}; there are: {' '.join(self.names())}", code="unknown-game")
+                raise GameError(
+                    f"unknown game: {name[:40]}; known games: {' '.join(self.names())}", code="unknown-game"
+                )
             if reason := _why_not(kind):
                 raise GameError(f"{name} of OpenSpiel cannot be played here: {reason}", code="not-for-two")
             self._loaded[name] = OpenSpielGame(kind)
@@ -48,14 +56,14 @@ class OpenSpielRegistry(Registry):
 
 
 def _why_not(kind: Any) -> str:
-    """Return why a game of OpenSpiel cannot be played here, "" if it can."""
+    """Return why a game of OpenSpiel cannot be played here, or "" if it can."""
     if kind.dynamics != _TYPE.Dynamics.SEQUENTIAL:
         together = kind.dynamics == _TYPE.Dynamics.SIMULTANEOUS
-        return "both players move at the same time" if together else "it is a game of crowds, not of players"
+        return "both players move at the same time" if together else "it is a mean-field game without single players"
     if kind.chance_mode != _TYPE.ChanceMode.DETERMINISTIC:
         return "it has chance, such as dice or cards"
     if kind.information != _TYPE.Information.PERFECT_INFORMATION:
-        return "a player does not see everything"
+        return "it has hidden information"
     if not kind.min_num_players <= 2 <= kind.max_num_players:
         return f"it is for {kind.min_num_players} to {kind.max_num_players} players, not for two"
     if not kind.default_loadable:
@@ -64,22 +72,24 @@ def _why_not(kind: Any) -> str:
 
 
 class LoadedGame:
-    """A game with its parameters, which its positions share."""
+    """A game with its parameters, shared by its positions."""
 
     def __init__(self, name: str, values: Values) -> None:
         self.name = name
         self.game = pyspiel.load_game(name, values)
         self.first: int = self.game.new_initial_state().current_player()
         self.sides = [("black", 1), ("white", 2)] if self.first == 0 else [("white", 2), ("black", 1)]
-        self.plain = self.game.max_utility() == 1.0  # whether returns say no more than who won
+        self.plain = self.game.max_utility() == 1.0  # whether the returns only show who won
         self.max_plies = int(self.game.max_game_length())
         self.words = MoveWords(self.game)
 
     @cached_property
     def drawing(self) -> Drawing:
+        """Return how positions of this game are drawn."""
         return Drawing(self.game, self.first)
 
     def result(self, returns: list[float]) -> str:
+        """Return the result for OpenSpiel's returns, such as `B+`."""
         margin = returns[self.first] - returns[1 - self.first]
         if margin == 0:
             return "0"
@@ -88,7 +98,7 @@ class LoadedGame:
 
 
 class OpenSpielState(PlainState):
-    """A position that OpenSpiel keeps. What is read after each ply is an attribute here, which is quicker."""
+    """A position that OpenSpiel keeps. Facts that are read after each ply are attributes, for speed."""
 
     phase: str = "play"
     to_play: str = "none"
@@ -101,7 +111,7 @@ class OpenSpielState(PlainState):
         self._look()
 
     def _look(self) -> None:
-        """Update who acts, after a change."""
+        """Update whose turn it is after a change."""
         self._player = player = self.inner.current_player()
         self._table = None
         if player >= 0:
@@ -112,9 +122,11 @@ class OpenSpielState(PlainState):
 
     @property
     def max_plies(self) -> int:
+        """Return the most plies that a game can have."""
         return self._loaded.max_plies
 
     def play(self, move: str) -> str:
+        """Play a move; see State.play."""
         action, word = self._find(move)
         self.inner.apply_action(action)
         self.ply += 1
@@ -122,6 +134,7 @@ class OpenSpielState(PlainState):
         return word
 
     def why_illegal(self, move: str) -> str:
+        """Return the reason why a move is illegal, or ""."""
         try:
             self._find(move)
         except IllegalMove as error:
@@ -129,39 +142,46 @@ class OpenSpielState(PlainState):
         return ""
 
     def legal_moves(self) -> list[str]:
+        """Return the legal moves as words, sorted."""
         return [] if self._player < 0 else sorted(self._legal())
 
     def actions(self) -> dict[str, int]:
-        """Map each legal move to OpenSpiel's number for it."""
+        """Return OpenSpiel's number of each legal move."""
         return {word: action for word, (action, _) in self._legal().items()}
 
     def strings(self) -> dict[str, str]:
-        """Map each legal move to OpenSpiel's own string for it."""
+        """Return OpenSpiel's own string of each legal move."""
         return {word: string for word, (_, string) in self._legal().items()}
 
     def make(self, move: str) -> None:
+        """Play a legal move."""
         self.play(move)
 
     def key(self) -> str:
+        """Return OpenSpiel's text of the position."""
         return self.text()
 
     def text(self) -> str:
-        """Return OpenSpiel's own text of the position, without colours."""
+        """Return OpenSpiel's text of the position, without colours."""
         return text_of(self.inner)
 
     def copy(self) -> Self:
+        """Return an independent copy."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.inner = self.inner.clone()
         return twin
 
     def scene(self) -> Scene:
+        """Return the drawing; see State.scene."""
         return self._loaded.drawing.scene(self.inner)
 
     def groups(self) -> list[list[str]]:
+        """Return []: OpenSpiel does not know groups."""
         return []
 
     def perft(self, depth: int) -> int:
+        """Return the number of legal move sequences of that length."""
         return _perft(self.inner, depth)
 
     def playouts(self, n: int, seed: int, policy: Policy) -> Playouts:
@@ -174,16 +194,17 @@ class OpenSpielState(PlainState):
         return Playouts(plies, wins[0], wins[1], wins[2])
 
     def play_out(self, seed: int, policy: Policy) -> None:
+        """Play at random to the end."""
         self.ply += _run_out(self.inner, random.Random(seed))
         self._look()
 
     def serialized(self) -> str:
-        """Return game and position as text that pyspiel.deserialize_game_and_state reads."""
+        """Return the game and position as text for pyspiel.deserialize_game_and_state."""
         text: str = pyspiel.serialize_game_and_state(self._loaded.game, self.inner)
         return text
 
     def _quickly(self, player: int, word: str) -> int | None:
-        """Find the legal action of a word without the strings of all others. None means: not found this way."""
+        """Find the legal action of a word without making the words of all others. Return None if that fails."""
         inner, words = self.inner, self._loaded.words
         legal = inner.legal_actions()
         if (kept := words.known.get((player, word))) is not None:
@@ -196,7 +217,7 @@ class OpenSpielState(PlainState):
             return None
         try:
             action = inner.string_to_action(player, string)
-        except Exception:  # of no legal action
+        except Exception:  # not the string of a legal action
             return None
         if action not in legal or inner.action_to_string(player, action) != string:
             return None
@@ -209,10 +230,13 @@ class OpenSpielState(PlainState):
         return self._table
 
     def _find(self, move: str) -> tuple[int, str]:
-        """Return the action that a move means, and its word. Raises IllegalMove.
+        """Return the action that a move means, and its word.
 
-        A word counts first, then OpenSpiel's own string, then either in any letter case, then a string up to its `#`,
-        which begins a comment on the wire.
+        The first match counts: the word, OpenSpiel's own string, either of them in any letter case, and a string up to
+        its `#`, which begins a comment on the wire.
+
+        Raises:
+            IllegalMove: No legal move matches, or several do.
         """
         player = self._player
         if player < 0:
@@ -238,11 +262,11 @@ class OpenSpielState(PlainState):
                 several = " or ".join(word for _, word in fitting[:_EXAMPLES])
                 raise IllegalMove(f"{move[:40]} may be {several}: write one of them")
         few = sorted(table)[:_EXAMPLES]
-        raise IllegalMove(f"{move[:40]} is none of the {len(table)} legal moves, such as {' '.join(few)}"[:300])
+        raise IllegalMove(f"{move[:40]} is not one of the {len(table)} legal moves, such as {' '.join(few)}"[:300])
 
 
 class OpenSpielGame(Game):
-    """A game. It keeps what it loads for given parameters, because every match begins it again."""
+    """A game of OpenSpiel. It keeps the loaded game of given parameters, because every match starts it again."""
 
     words = ()
 
@@ -254,11 +278,12 @@ class OpenSpielGame(Game):
 
     @cached_property
     def options(self) -> tuple[Option, ...]:  # type: ignore[override]
+        """Return the parameters of the game as options."""
         return options_of(self.name, self._parameters)
 
     @property
     def rules(self) -> str:  # type: ignore[override]
-        """Return what OpenSpiel says about the game; it has no text of the rules."""
+        """Return what OpenSpiel says about the game, as it has no text of the rules."""
         loaded = self._load({})
         state = OpenSpielState(loaded, loaded.game.new_initial_state())
         first = state.legal_moves()[:5]
@@ -267,7 +292,7 @@ class OpenSpielGame(Game):
         return "\n".join(
             [
                 f"# {self._kind.long_name}",
-                f"The game {self.name} of OpenSpiel {version('open_spiel')}, which has its rules and no text of them.",
+                f"The game {self.name} of OpenSpiel {version('open_spiel')}, which has its rules only as code.",
                 "Two players move in turn, as the status line says; one may move twice. Seat 1, Black, acts first.",
                 f"A game has at most {loaded.max_plies} plies.",
                 f"Moves are OpenSpiel's own names of actions: {own}",
@@ -278,8 +303,9 @@ class OpenSpielGame(Game):
         )
 
     def new(self, options: Options) -> OpenSpielState:
+        """Return the first position."""
         values = values_of(self._parameters, options)
-        if tuple(values.items()) not in self._loaded:  # every ggp-undo begins the game again
+        if tuple(values.items()) not in self._loaded:  # checked only once, because every ggp-undo starts the game again
             check_values(self.name, values)
         loaded = self._load(values)
         return OpenSpielState(loaded, loaded.game.new_initial_state())
@@ -294,7 +320,7 @@ class OpenSpielGame(Game):
 
 
 def extend(session: Session, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-    """Return the commands of an engine with those that differ here."""
+    """Return the commands of an engine, with OpenSpiel's versions of some."""
 
     def need() -> OpenSpielState:
         state = session.need().state
@@ -350,7 +376,7 @@ def _perft(state: Any, depth: int) -> int:
 
 
 def _run_out(state: Any, chance: random.Random) -> int:
-    """Play random actions to the end and return how many."""
+    """Play random actions to the end and return their number."""
     plies = 0
     while not state.is_terminal():
         actions = state.legal_actions()

@@ -1,9 +1,9 @@
 """Our games as games of OpenSpiel, so that its algorithms run on them: `register()`, then `load_game("ggp_yugo")`.
 
-OpenSpiel wants to know all actions and the longest game beforehand, as numbers of 32 bits. So Taigo is left out, whose
-board has no end; Go from 5x5 on, whose longest game under superko has more plies than such a number counts; and
-`agreement=on`, under which a move may be any list of dead stones. Players are seats: player 0 is seat 1, whichever
-colour it holds. Who wins gets 1, the other -1.
+OpenSpiel needs the numbers of all actions and of the longest game's plies in advance, as 32-bit integers. This excludes
+Taigo, whose board is unbounded; Go from 5x5 on, whose longest game under superko has more plies; and `agreement=on`,
+where a move may be any list of dead stones. Players are seats: player 0 is seat 1, whichever colour it has. The winner
+gets 1, the loser -1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,16 +22,16 @@ _LONGEST: Mapping[str, Callable[[int], int]] = {
     "go": lambda cells: 2 * 3**cells,  # no board comes twice
     "laido": lambda cells: cells,
     "stigmergy": lambda cells: 5 * cells,
-    "taugo": lambda cells: cells,  # every turn but a pass fills a point that was empty
-    "yugo": lambda cells: cells * cells + cells,  # kings stay, and between two of them pawns only fill points
+    "taugo": lambda cells: cells,  # every turn except a pass fills an empty point
+    "yugo": lambda cells: cells * cells + cells,  # kings stay, and between two new kings pawns only fill points
 }
-"""The most plies that change a board of so many cells; a pass may stand before each."""
-_OTHERS = 10  # passes at the end, a bid, a swap, the button
-_KINDS = {"king": 2}  # planes of the tensor: 0 and 1 are all other pieces
+"""The most plies that change a board of so many cells; a pass may come before each."""
+_OTHERS = 10  # other plies: passes at the end, a bid, a swap, the button
+_KINDS = {"king": 2}  # first plane of the tensor for these pieces; all others use 0 and 1
 
 
 def register() -> list[str]:
-    """Register them; the names under which OpenSpiel has them now. Again is no error."""
+    """Register our games and return their names in OpenSpiel. Idempotent."""
     registry, known = Registry(), set(pyspiel.registered_names())
     names = [name for name in registry.names() if name in _LONGEST]
     for name in names:
@@ -42,31 +42,33 @@ def register() -> list[str]:
 
 
 def actions_of(game: Game, options: Options) -> list[str]:
-    """Return every move that any position of the game may have, sorted; an action's number is its index."""
+    """Return every move that can occur in the game, sorted. An action's number is its index."""
     state = game.new(options)
     cells = [(cell["at"], cell["x"], cell["y"]) for cell in state.scene()["cells"]]
     words = {at for at, _, _ in cells} | {word for word in game.words if not word.endswith(":")}
-    words |= set(state.legal_moves())  # all bids, before the first ply
+    words |= set(state.legal_moves())  # includes all bids
     if game.compound:
         words |= _runs({(x, y): at for at, x, y in cells})
     return sorted(words)
 
 
 class OurRules:
-    """A game with its options and its actions. A copy is the same object; pickled, it is its name and its options."""
+    """A game with its options and actions. Copies are the same object; it is pickled as its name and options."""
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
         """Load the game.
 
-        Raises OptionError for impossible options, and ValueError for those that OpenSpiel cannot have.
+        Raises:
+            OptionError: The options are impossible.
+            ValueError: OpenSpiel cannot play with these options.
         """
         self.game, self.parameters = Registry().load(name), dict(parameters)
         words = [f"{option}={_text(value)}" for option, value in parameters.items()]
         self.options = read_options(self.game, words)
         if self.options.get("agreement") == "on":
-            raise ValueError(f"{name} with agreement=on has moves without number: leave it off")
+            raise ValueError(f"{name} with agreement=on has too many possible moves: leave it off")
         if name == "go" and int(self.options["size"]) > LARGEST_GO:
-            raise ValueError(f"go has games too long to count from 5x5 on: write size=2 to {LARGEST_GO}")
+            raise ValueError(f"games of go from 5x5 on are too long for OpenSpiel: use size=2 to size={LARGEST_GO}")
         self.words = actions_of(self.game, self.options)
         self.numbers = {word: number for number, word in enumerate(self.words)}
         self.cells = [cell["at"] for cell in self.game.new(self.options).scene()["cells"]]
@@ -79,7 +81,7 @@ class OurRules:
 
 
 class OurPosition:
-    """The content of a state: OpenSpiel clones a Python state by copying it deeply, and saves it by pickling it."""
+    """The content of a state, which OpenSpiel clones by deep copy and saves by pickling."""
 
     def __init__(self, rules: OurRules, moves: Sequence[str] = (), inner: State | None = None) -> None:
         self.rules, self.moves = rules, list(moves)
@@ -95,7 +97,7 @@ class OurPosition:
 
 
 class GameOfOurs(pyspiel.Game):  # type: ignore[misc]
-    """One game with its options."""
+    """One of our games with its options, as OpenSpiel's Game."""
 
     def __init__(self, rules: OurRules, kind: Any) -> None:
         info = pyspiel.GameInfo(
@@ -111,14 +113,16 @@ class GameOfOurs(pyspiel.Game):  # type: ignore[misc]
         self.rules = rules
 
     def new_initial_state(self, state: Any = None) -> "StateOfOurs":
+        """Return the first position."""
         return StateOfOurs(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "PiecesObserver":
+        """Return an observer of the pieces."""
         return PiecesObserver(self.rules)
 
 
 class StateOfOurs(pyspiel.State):  # type: ignore[misc]
-    """A position."""
+    """A position of one of our games, as OpenSpiel's State."""
 
     def __init__(self, game: GameOfOurs) -> None:
         super().__init__(game)
@@ -130,13 +134,16 @@ class StateOfOurs(pyspiel.State):  # type: ignore[misc]
         return self.position.inner
 
     def current_player(self) -> int:
+        """Return the number of the player to act."""
         seat = self.inner.seat
         return seat - 1 if seat else int(pyspiel.PlayerId.TERMINAL)
 
     def is_terminal(self) -> bool:
+        """Return True if the game is over."""
         return self.inner.phase == "over"
 
     def returns(self) -> list[float]:
+        """Return 1 for the winner, -1 for the loser, 0 for a draw."""
         winner = self.inner.winner
         return [0.0, 0.0] if not winner else [1.0, -1.0] if winner == 1 else [-1.0, 1.0]
 
@@ -158,7 +165,7 @@ class StateOfOurs(pyspiel.State):  # type: ignore[misc]
 
 
 class PiecesObserver:
-    """Planes of black and of white pieces, of black and of white kings, and one that is 1 where Black is to move."""
+    """An observer with five planes: black and white pieces, black and white kings, and 1s if Black is to move."""
 
     def __init__(self, rules: OurRules) -> None:
         self._places = {at: number for number, at in enumerate(rules.cells)}
@@ -166,6 +173,7 @@ class PiecesObserver:
         self.dict = {"observation": self.tensor.reshape(5, len(self._places))}
 
     def set_from(self, state: StateOfOurs, player: int) -> None:
+        """Fill the planes from a position."""
         planes = self.dict["observation"]
         planes.fill(0)
         for piece in state.inner.scene()["pieces"]:
@@ -174,6 +182,7 @@ class PiecesObserver:
         planes[4].fill(state.inner.to_play == "black")
 
     def string_from(self, state: StateOfOurs, player: int) -> str:
+        """Return the position as text."""
         return str(state)
 
 
@@ -197,7 +206,7 @@ def _type_of(game: Game) -> Any:
 
 
 def _value(name: str, game: Game) -> OptionValue:
-    """Return the default as a parameter of OpenSpiel; for go's board that is the largest possible one."""
+    """Return the default as a parameter of OpenSpiel; for Go's board this is the largest possible size."""
     if (game.name, name) == ("go", "size"):
         return LARGEST_GO
     option = next(option for option in game.options if option.name == name)
@@ -207,7 +216,7 @@ def _value(name: str, game: Game) -> OptionValue:
 def _class_of(game: Game, kind: Any) -> type[GameOfOurs]:
     """Return the class that OpenSpiel calls with the parameters.
 
-    It must be a class: OpenSpiel releases it only after the interpreter has ended, which would crash for a function.
+    It must be a class: OpenSpiel releases it only after the interpreter has ended, which would crash with a function.
     """
     defaults = {option.name: _value(option.name, game) for option in game.options}
 

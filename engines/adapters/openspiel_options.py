@@ -1,7 +1,8 @@
-"""The parameters of an OpenSpiel game as options: which values really load is tried out in child processes.
+"""The parameters of an OpenSpiel game as options. Child processes find out which values work.
 
-OpenSpiel checks some values by ending the process, and others not at all. So a value counts as possible when a game
-with it has two players and stands some random plies. The child has bounds on time and memory.
+OpenSpiel reacts to some invalid values by ending the process, and does not check others at all. So a value counts as
+possible if a game with it is for two players and survives some random plies. The child process has limits on time and
+memory.
 """
 
 import os
@@ -19,22 +20,23 @@ from ggp.engines.game import Option, OptionError, OptionValue, shortest
 
 Values = dict[str, bool | int | float | str]
 
-_PLIES = 40  # of the random game that is tried
-_SECONDS = 0.25  # of processor time for a value
-_LIFE = 30  # seconds of a child
+_PLIES = 40  # plies of the random game
+_SECONDS = 0.25  # processor time for one value
+_LIFE = 30  # seconds that a child may live
 _SLOW = "it takes too long"
 _MEMORY = 4 * 1024**3  # bytes of address space
-_SMALL = 64  # a larger default is a number of moves, of which not every value is tried
+_SMALL = 64  # a larger default is probably a number of moves, so only some values are tried
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
 
 class ProbedOption(Option):
-    """An integer or a boolean whose domain is tried out when somebody asks for it, but not for the default."""
+    """An integer or boolean option whose domain is found by trying, when it is needed for more than the default."""
 
     game: str = ""
 
     @cached_property
     def domain(self) -> str:
+        """Return the possible values, found by trying them."""
         if self.type == "enum":
             other = self.default != "true"
             refused = _why_not(self.game, [{self.name: other}])[0]
@@ -42,16 +44,17 @@ class ProbedOption(Option):
         return _ranges(_possible(self.game, self.name, int(self.default))) or self.default
 
     def parse(self, text: str) -> OptionValue:
+        """Parse a value. The default needs no trying."""
         if text != self.default:
             return super().parse(text)
         return text if self.type == "enum" else int(text)
 
 
 def options_of(game: str, parameters: Mapping[str, Any]) -> tuple[Option, ...]:
-    """Return an option for each parameter that is an integer, a multiple of 0.5 or a boolean; text gets none."""
+    """Return an option for each parameter that is an integer, a multiple of 0.5 or a boolean. Texts get none."""
     found: list[Option] = []
     for name, default in sorted(parameters.items()):
-        if isinstance(default, int):  # True and False are numbers, too
+        if isinstance(default, int):  # a bool is an int too
             kind = "enum" if isinstance(default, bool) else "int"
             probed = ProbedOption(name, kind, str(default).lower(), "")
             probed.game = game
@@ -64,7 +67,7 @@ def options_of(game: str, parameters: Mapping[str, Any]) -> tuple[Option, ...]:
 def values_of(parameters: Mapping[str, Any], options: Mapping[str, OptionValue]) -> Values:
     """Return the parameters that differ from their defaults.
 
-    Only these are named, because some parameters replace others when they are.
+    The others are left out, because naming some parameters changes others.
     """
     values: Values = {}
     for name, value in options.items():
@@ -76,10 +79,10 @@ def values_of(parameters: Mapping[str, Any], options: Mapping[str, OptionValue])
 
 
 def check_values(game: str, values: Values) -> None:
-    """Raise OptionError for values that do not work together, which a child process tries out."""
+    """Raise OptionError unless these values work together, which a child process finds out."""
     if values and (reason := _why_not(game, [values])[0]):
         said = " ".join(f"{name}={str(value).lower()}" for name, value in values.items())
-        raise OptionError(f"{game} {said}: OpenSpiel cannot play it: {reason}")
+        raise OptionError(f"OpenSpiel cannot play {game} {said}: {reason}")
 
 
 def _possible(game: str, name: str, default: int) -> list[int]:
@@ -107,9 +110,9 @@ def _ranges(values: Sequence[int]) -> str:
 
 
 def _why_not(game: str, many: Sequence[Values]) -> list[str]:
-    """Return for each set of values why it is impossible, "" if it is possible.
+    """Return for each set of values why it is impossible, or "" if it is possible.
 
-    A child that dies early is followed by another. After values that take too long, the rest is not tried.
+    If a child dies early, another one continues. After values that take too long, the rest is not tried.
     """
     reasons: list[str] = []
     while len(reasons) < len(many):
@@ -121,7 +124,7 @@ def _why_not(game: str, many: Sequence[Values]) -> list[str]:
 
 
 def _ask_child(game: str, many: Sequence[Values]) -> tuple[list[str], str]:
-    """Try the values in a child process. Return its lines, one for each set until it ended, and how it ended."""
+    """Try the values in a child process. Return its verdicts, one for each set until it ended, and how it ended."""
     ours, theirs = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
@@ -142,7 +145,7 @@ def _ask_child(game: str, many: Sequence[Values]) -> tuple[list[str], str]:
 
 
 def _be_bounded() -> None:
-    """Bound the child: no output, no core file, limited memory, and a timer whose signal ends it."""
+    """Limit the child: no output, no core file, little memory, and timers whose signals end it."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -155,7 +158,7 @@ def _be_bounded() -> None:
 
 
 def _try_out(game: str, values: Values) -> str:
-    """Return why the game with these values cannot be played, "" if some random plies work. Runs in a child."""
+    """Return why the game with these values cannot be played, or "" if some random plies work. Runs in a child."""
     try:
         loaded = pyspiel.load_game(game, values)
         if loaded.num_players() != 2:

@@ -1,8 +1,8 @@
-"""Drawings of OpenSpiel's games: a grid where the text of a position is one, else the text itself. Nothing is invented.
+"""Drawings of OpenSpiel's games: a grid if the text of a position is one, otherwise the text itself.
 
-A text is a grid if it has as many rows, with as many signs in each, as the tensor of observations, or, where that has
-no such shape, at least three of three; or if it is of the form of FEN. What a few random games show of the grid is
-kept: whose moves put a sign on a cell, so whose it is, and which names of cells the moves have.
+A text is a grid if it has as many rows and signs as the observation tensor, or, if that has no such shape, at least
+three rows of at least three signs; or if it is in FEN. A few random games show more about the grid: which player's
+moves put a sign on a cell, and so who owns it, and how moves name cells.
 """
 
 import random
@@ -15,25 +15,25 @@ from ggp.engines.game import Scene
 from ggp.engines.scene import COLUMNS
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-_BLANK = "\u2800"  # is drawn as a blank, and is none to those who shorten blanks
-_PLIES, _GAMES = 60, 2  # of the random games
-_WIDEST = 90  # signs of a line of text
+_BLANK = "\u2800"  # looks like a blank, but is not removed as one
+_PLIES, _GAMES = 60, 2  # plies and number of the random games
+_WIDEST = 90  # characters in a line of text
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-EMPTY = ".-+_"  # the first of these that a grid has is its empty cell
+EMPTY = ".-+_"  # the first of these that occurs in a grid is its empty cell
 
-Grid = list[str]  # a row a string, a sign a cell
+Grid = list[str]  # one string per row, one character per cell
 
 
 def text_of(state: Any) -> str:
-    """Return OpenSpiel's own text of a position, without colours."""
+    """Return OpenSpiel's text of a position, without colours."""
     return _ESCAPES.sub("", str(state))
 
 
 class Drawing:
-    """The way that positions of one game are drawn."""
+    """A method of drawing the positions of one game."""
 
     def __init__(self, game: Any, first: int) -> None:
-        """Learn how positions of the game are drawn. `first` is the player who is Black."""
+        """Learn how positions of the game are drawn; `first` is the player who is Black."""
         self._game, self._first = game, first
         shape = game.observation_tensor_shape() if game.get_type().provides_observation_tensor else []
         self._shape = (int(shape[1]), int(shape[2])) if len(shape) == 3 else None
@@ -49,6 +49,7 @@ class Drawing:
         return _fen_grid(text, self._shape) or _text_grid(text, self._shape)
 
     def scene(self, state: Any) -> Scene:
+        """Return the drawing of a position."""
         grid = self.grid(state)
         return self._text(state) if grid is None else self._drawn(grid, state)
 
@@ -89,7 +90,7 @@ class Drawing:
         return {"board": {"kind": "square"}, "cells": [], "pieces": [], "tokens": tokens, "last": []}
 
     def _owner(self, sign: str) -> str:
-        """Return the colour that a sign belongs to, or "". Unseen letters belong to the colour of their case."""
+        """Return the colour that owns a sign, or "". An unseen letter belongs to the colour of its case."""
         if sign in self._owners:
             return self._owners[sign]
         if sign.isalpha():
@@ -100,7 +101,7 @@ class Drawing:
         return ""
 
     def _watch(self) -> None:
-        """Learn from random games whose the signs are, and which names of cells the strings of moves have."""
+        """Learn from random games who owns the signs, and how moves name cells."""
         chance = random.Random(0)
         put: dict[str, Counter[int]] = {}
         hits: Counter[int] = Counter()
@@ -162,8 +163,8 @@ _NAMINGS: tuple[Callable[[int, int, int, int], str], ...] = (
     lambda row, column, height, width: f"{width - column}{_letter(row)}",
     lambda row, column, height, width: f"{row + 1},{column + 1}",
 )
-"""Names of cells as games have them: from the lower left, from the upper left, without `i`, as numbers, of shogi."""
-_LETTERED = (1, 2, 3)  # those of a letter for the column and a number for the row
+"""Ways in which games name cells: from the lower left, from the upper left, without `i`, as numbers, as in shogi."""
+_LETTERED = (1, 2, 3)  # the ways with a letter for the column and a number for the row
 
 
 def _empty_sign(grid: Sequence[str]) -> str:
@@ -172,7 +173,7 @@ def _empty_sign(grid: Sequence[str]) -> str:
 
 
 def _fen_grid(text: str, shape: tuple[int, int] | None) -> Grid | None:
-    """Parse FEN: rows between slashes, in which a number means empty cells, and `+` belongs to the next sign."""
+    """Parse FEN: rows are separated by slashes, a number stands for empty cells, `+` belongs to the next sign."""
     if shape is None or "/" not in (board := text.split(" ")[0].partition("[")[0]):
         return None
     grid = []
@@ -214,7 +215,7 @@ def _rows_of(lines: Sequence[str], height: int, width: int) -> Grid | None:
             row = re.sub(r"\s", "", match[1]) if match else ""
         if len(row) == width:
             run.append(row)
-            if len(run) == height and run[0].lower() not in _LETTERS:  # the names of columns
+            if len(run) == height and run[0].lower() not in _LETTERS:  # that would be the names of the columns
                 return run
             if len(run) == height:
                 run.pop(0)

@@ -1,15 +1,15 @@
 """OpenSpiel's names of actions as words of the protocol, one to one.
 
-A word has no blank, no `#` and means the same in any case of letters; an OpenSpiel string such as `Qh7#`,
-`pile:3, take:5;` or the pair `bxc3` and `Bxc3` does not care. So:
+A word has no blank and no `#`, and letter case must not matter. OpenSpiel's strings are different: `Qh7#`, `pile:3,
+take:5;` or the pair `bxc3` and `Bxc3`. So they are encoded:
 
     blank               _
-    % _ ^ ~ #           % and two hex digits, as are control characters and the bytes of what is not ASCII
-    a capital letter    ^ before it, where this player's strings may have the small letter in the same place
-    the same again      ~2, ~3 … behind it, for actions with one string, by the number of the action
+    % _ ^ ~ #           % and two hex digits, as are control characters and bytes outside ASCII
+    a capital letter    preceded by ^, if this player's strings may have the small letter in the same place
+    a repeated word     followed by ~2, ~3 …, for actions with the same string, in the order of their numbers
 
-"The same place" is behind a prefix of the same shape (capitals, small letters, digits). Which small letters stand in
-which places is learned from the strings of a few random games, the same ones in every process.
+"The same place" means: after a prefix of the same shape (capitals, small letters, digits). The small letters in each
+place are learned from the strings of a few random games, which are the same in every process.
 """
 
 import random
@@ -20,27 +20,27 @@ from typing import Any
 _PLAIN = re.compile(r"[0-9a-z]+", re.ASCII)
 _SPECIAL = frozenset("%_^~#")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})|[_^]")
-_SAMPLE, _GAMES = 800, 4  # strings, and random games, from which places are learned
-_MOST_KEPT = 200_000  # strings
+_SAMPLE, _GAMES = 800, 4  # the strings and random games to learn from
+_MOST_KEPT = 200_000  # the most strings in the cache
 RESERVED = ("resign",)  # an answer to genmove, never a move
 
 
 class MoveWords:
     """The words of one game with its parameters.
 
-    `known`: the string of a player's word, and which actions had it so far; the same string may be another action in
-    another position.
+    `known` gives, for a player's word, its string and the actions that have had it so far. The same string may be
+    another action in another position.
     """
 
     def __init__(self, game: Any) -> None:
         self.known: dict[tuple[int, str], tuple[str, list[int]]] = {}
-        self.collides = False  # whether two legal actions ever had words that differ in case alone
+        self.collides = False  # True once two legal actions had words that differ only in case
         self._small: set[tuple[int, str, str]] = set()
         self._words: dict[tuple[int, str], str] = {}
         self._learn(game)
 
     def word(self, player: int, string: str) -> str:
-        """Return the word for a string, which may still collide with another."""
+        """Return the word for a string; it may still collide with another word."""
         key = player, string
         word = self._words.get(key)
         if word is None:
@@ -50,7 +50,7 @@ class MoveWords:
         return word
 
     def table(self, state: Any) -> dict[str, tuple[int, str]]:
-        """Map the word of every legal action to the action and its string."""
+        """Return the action and the string of every legal action, by its word."""
         player = state.current_player()
         actions = state.legal_actions()
         strings = [state.action_to_string(player, action) for action in actions]
@@ -62,7 +62,7 @@ class MoveWords:
         return dict(zip(words, zip(actions, strings, strict=True), strict=True))
 
     def keep(self, player: int, word: str, string: str, action: int) -> None:
-        """Keep that the action had this string, whose word it is."""
+        """Remember that an action had this string and word."""
         kept = self.known.get((player, word))
         if kept is None:
             if len(self.known) > _MOST_KEPT:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""A rules engine for connect four on stdin or as a ZeroMQ service: one file, it needs pyzmq and nothing of the project.
+"""A rules engine for connect four, on stdin or as a ZeroMQ service. It is one file that needs only pyzmq.
 
     python connect4.py
     python connect4.py tcp://127.0.0.1:5555
     ggp match --engine tcp://127.0.0.1:5555 connect4 BOT BOT
 
-It knows the rules and chooses no move. Every peer has a game of its own; the bytes are those that would go
-over stdin: one command line a message in, one whole answer a message out. The rules: players drop stones into
-columns in turn, Black first; four in a line (any direction) win; a full board is a draw. A move is the
-letter of a column: `D`. `ggp-scene` describes the position, so that viewers draw it. Numbers in brackets are the
-framing rules of the protocol (docs/reference).
+It knows the rules and chooses no moves. Every peer has its own game. The bytes are those that would go over stdin: a
+message to it is one command line, a message from it is one whole answer. The rules: players drop stones into columns in
+turn, Black first; four in a line (in any direction) win; a full board is a draw. A move is the letter of a column: `D`.
+`ggp-scene` describes the position, so that viewers can draw it. Numbers in brackets refer to the framing rules of the
+protocol (docs/reference).
 """
 
 import json
@@ -33,15 +33,15 @@ COMMANDS = [
 ]
 OPTIONS = {"width": (7, 4, 10), "height": (6, 4, 10)}  # name -> default, least, greatest
 LINE_LIMIT = 64 * 1024
-SESSIONS = 1000  # beyond this many peers the one that was silent longest is forgotten
+SESSIONS = 1000  # one more peer replaces the one that has been silent longest
 
 
 class Refused(Exception):
-    """The text of a `? ` answer; the raiser has changed nothing."""
+    """A refused command; the text follows `? `. Nothing has changed."""
 
 
 class Game:
-    """One game of connect four, from the empty board."""
+    """A game of connect four."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
@@ -50,14 +50,17 @@ class Game:
         self.winner = 0
 
     def legal(self) -> list[int]:
+        """Return the columns with room."""
         if self.winner:
             return []
         return [x for x, column in enumerate(self.columns) if len(column) < self.height]
 
     def seat(self) -> int:
+        """Return the seat to move."""
         return 1 + len(self.moves) % 2
 
     def play(self, column: int) -> None:
+        """Drop a stone into a column."""
         seat, y = self.seat(), len(self.columns[column])
         self.columns[column].append(seat)
         self.moves.append(column)
@@ -66,7 +69,7 @@ class Game:
                 self.winner = seat
 
     def _run(self, x: int, y: int, dx: int, dy: int) -> int:
-        """The stones like the one at (x, y) that follow it without a gap in one direction."""
+        """Count the stones like the one at (x, y) that follow it without a gap in one direction."""
         seat, length = self.columns[x][y], 0
         while True:
             x, y = x + dx, y + dy
@@ -75,6 +78,7 @@ class Game:
             length += 1
 
     def status(self) -> dict[str, str | int]:
+        """Return the fields of the status line."""
         ply = len(self.moves)
         if self.winner or not self.legal():
             result = ("0", "B+", "W+")[self.winner]
@@ -83,7 +87,7 @@ class Game:
         return {"phase": "play", "to_play": colour(self.seat()), "seat": self.seat(), "ply": ply}
 
     def scene(self) -> dict[str, object]:
-        """The position for viewers. The letter over a column is a cell, too: it is what a move names."""
+        """Return the position for viewers. The letter above a column is also a cell, because moves name it."""
         names, rows = [letter(x) for x in range(self.width)], range(self.height)
         cells = [{"at": name, "x": x, "y": -1} for x, name in enumerate(names)]
         cells += [{"at": f"{name}{self.height - y}", "x": x, "y": y} for y in rows for x, name in enumerate(names)]
@@ -97,22 +101,24 @@ class Game:
 
 
 def colour(seat: int) -> str:
+    """Return the colour of a seat."""
     return "black" if seat == 1 else "white"
 
 
 def letter(column: int) -> str:
+    """Return the letter of a column."""
     return "ABCDEFGHJK"[column]  # the columns of a board have no I
 
 
 class Session:
-    """What one peer says and hears: framing and commands."""
+    """The conversation with one peer: framing and commands."""
 
     def __init__(self) -> None:
         self.game: Game | None = None
         self.closed = False
 
     def answer(self, message: bytes) -> bytes:
-        """One command line -> its whole answer, or b"" for a line that gets none."""
+        """Return the whole answer to one command line, or b"" for a line that gets none."""
         if len(message.rstrip(b"\n")) > LINE_LIMIT:  # [8]
             return b"? line too long\n\n"
         line = re.sub(rb"[\x00-\x08\x0b-\x1f\x7f]", b"", message)  # [1]
@@ -130,6 +136,7 @@ class Session:
         return f"{mark}{number}{' ' if text else ''}{text}\n\n".encode()  # [3]
 
     def obey(self, name: str, words: list[str]) -> str:
+        """Run a command and return the text of its answer."""
         if name in FIXED:
             return FIXED[name]
         if name == "list_commands":
@@ -161,11 +168,12 @@ class Session:
 
 
 def status_line(game: Game) -> str:
+    """Return the status line of a game."""
     return " ".join(f"{name}={value}" for name, value in game.status().items())
 
 
 def parse_options(words: list[str]) -> dict[str, int]:
-    """`connect4 width=5` -> every option with its value."""
+    """Return the value of every option for words such as `connect4 width=5`."""
     if not words or words[0] != "connect4":
         raise Refused("unknown game: this engine knows connect4")
     given: dict[str, int] = {}
@@ -181,7 +189,7 @@ def parse_options(words: list[str]) -> dict[str, int]:
 
 
 def play(game: Game, words: list[str]) -> str:
-    """`ggp-play COLOUR MOVE`, strictly by turn. Colours and moves are read without regard to case [6]."""
+    """Answer `ggp-play COLOUR MOVE`, strictly by turn. Colours and moves are read without regard to case [6]."""
     if len(words) != 2:
         raise Refused("usage: ggp-play COLOUR MOVE")
     who, move = {"b": "black", "w": "white"}.get(words[0].lower(), words[0].lower()), words[1].upper()
@@ -191,7 +199,7 @@ def play(game: Game, words: list[str]) -> str:
     if who != colour(game.seat()):
         raise Refused(f"illegal move: it is {colour(game.seat())}'s turn")
     if move not in legal:
-        raise Refused(f"illegal move: {words[1]} is no column with room; there are {' '.join(legal)}")
+        raise Refused(f"illegal move: {words[1]} is not a column with room; these are {' '.join(legal)}")
     game.play(legal[move])
     return f"move={move} {status_line(game)}"
 
@@ -205,7 +213,7 @@ def converse() -> None:
 
 
 def serve(url: str) -> None:
-    """Answer for ever. ROUTER: the first frame names the peer, the second is what it said."""
+    """Answer for ever. On a ROUTER socket, the first frame names the peer and the second is its message."""
     context = zmq.Context()
     socket = context.socket(zmq.ROUTER)
     socket.setsockopt(zmq.MAXMSGSIZE, 2 * LINE_LIMIT)  # a peer that sends more is cut off
@@ -215,7 +223,7 @@ def serve(url: str) -> None:
     while True:
         peer, *frames = socket.recv_multipart()
         if len(frames) != 1:
-            continue  # no message of this protocol
+            continue  # not a message of this protocol
         session = sessions.setdefault(peer, Session())
         sessions.move_to_end(peer)
         answer = session.answer(frames[0])

@@ -156,7 +156,7 @@ static void ggp_play(int count, char **words)
             status(before);
             return;
         }
-    answer('?', "illegal move: %.40s is no step straight ahead and no take diagonally, like A1A2", words[2]);
+    answer('?', "illegal move: %.40s is neither a step straight ahead nor a diagonal capture, such as A1A2", words[2]);
 }
 
 static void list_legal_moves(void)

@@ -1,10 +1,10 @@
-"""A whole game in one Python file, hexapawn, of which nothing has to be installed.
+"""A complete game in one Python file, hexapawn; nothing needs to be installed.
 
     engine   ggp engine hexapawn.py hexapawn size=4
     check    ggp check --engine -- ggp engine hexapawn.py
 
-Replace the rules: the class of the position says which moves are legal and what a move does, the class of the game says
-its name, its options and its rules in words.
+To write your own game, replace the rules. The class of the position says which moves are legal and what a move does;
+the class of the game gives its name, its options and its rules as text.
 """
 
 from ggp.engines.game import Game, Option, Options, Scene
@@ -22,7 +22,7 @@ The option size (3 to 8, by default 3) is the width and height of the board.
 
 
 class HexapawnState(PlainState):
-    """One position. `ply` and `result` are PlainState's, and so are the turn, undo, hashes and random games."""
+    """A position. PlainState provides `ply`, `result`, the turn, undo, hashes and random games."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -31,13 +31,15 @@ class HexapawnState(PlainState):
         self.last: list[str] = []
 
     def key(self) -> str:
+        """Return all pawns with their cells."""
         return " ".join(f"{cell}{colour}" for cell, colour in sorted(self.pawns.items()))
 
     def legal_moves(self) -> list[str]:
+        """Return the moves of the side to move."""
         return [] if self.result else self.moves_of(self.to_play)
 
     def moves_of(self, colour: str) -> list[str]:
-        """Canonical, sorted."""
+        """Return the moves of a colour in canonical form, sorted."""
         moves = []
         for cell in (cell for cell, owner in self.pawns.items() if owner == colour):
             column, row = COLUMNS.index(cell[0]), int(cell[1]) + (1 if colour == "black" else -1)
@@ -49,6 +51,7 @@ class HexapawnState(PlainState):
         return sorted(moves)
 
     def make(self, move: str) -> None:
+        """Move a pawn, and end the game if that wins."""
         colour, source, target = self.to_play, move[:2], move[2:]
         del self.pawns[source]
         self.pawns[target] = colour
@@ -58,19 +61,24 @@ class HexapawnState(PlainState):
             self.result = "B+" if colour == "black" else "W+"
 
     def explain(self, move: str) -> str:
-        return f"{move[:40]} is no step straight ahead and no take diagonally, like A1A2"
+        """Return what a move must look like."""
+        return f"{move[:40]} is neither a step straight ahead nor a diagonal capture, such as A1A2"
 
     def scene(self) -> Scene:
+        """Return the drawing: the pawns and the last move."""
         pieces = [piece(cell, colour) for cell, colour in sorted(self.pawns.items())]
         return {**square(self.size, self.size, lines=False), "pieces": pieces, "last": self.last}
 
 
 class Hexapawn(Game):
+    """The game: its name, its options and its rules."""
+
     name = "hexapawn"
     rules = RULES
     options = (Option("size", "int", "3", "3..8"),)
 
     def new(self, options: Options) -> HexapawnState:
+        """Return the first position."""
         return HexapawnState(int(options["size"]))
 
 

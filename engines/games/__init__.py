@@ -1,1 +1,1 @@
-"""The games of this distribution, one file each; they are found by entry points, not by this list."""
+"""The games of this distribution, one file each. Entry points find them, not this package."""

@@ -95,7 +95,7 @@ class GoState(StoneState[_core.Go]):
 
 
 class Go(Game):
-    """See the module's text for the rules."""
+    """The game of go; the rules are this module's docstring."""
 
     name = "go"
     rules = RULES
@@ -111,6 +111,7 @@ class Go(Game):
     komi_at_any_time = True
 
     def new(self, options: Options) -> GoState:
+        """Return the first position."""
         komi = float(options["komi"])
         ko = cast(Literal["simple", "positional", "situational"], options["ko"])  # as Option.parse made it
         try:
@@ -120,8 +121,8 @@ class Go(Game):
         return GoState(core, komi)
 
     def komi(self, number: float) -> OptionValue:
-        """Keep any number (PROTOCOL §2.7)."""
-        return number + 0.0  # there is no -0: equal positions have equal hashes
+        """Accept any number (PROTOCOL §2.7)."""
+        return number + 0.0  # turns -0 into 0, because equal positions must have equal hashes
 
 
 GAME = Go()

@@ -88,13 +88,14 @@ RULES = __doc__
 
 COLOURS = {"X": "black", "O": "white"}
 NEIGHBOURS = ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1))
-"""Of a point: what to add to its column and its row."""
+"""The offsets of a point's neighbours, as columns and rows."""
 
 
 class LaidoState(CoreState[_core.Laido]):
     """A position of laido; the rules are in engines/core/laido.hpp."""
 
     def scene(self) -> Scene:
+        """Return the drawing, with the holder of the half point."""
         scene = hexagon(self.core.size, "points")
         for cell, letter in zip(scene["cells"], self.core.board(), strict=True):
             if letter != ".":
@@ -106,6 +107,7 @@ class LaidoState(CoreState[_core.Laido]):
         return scene
 
     def standing(self) -> str:
+        """Return the result if the game ended now."""
         return self.core.standing()
 
     def groups(self) -> list[list[str]]:
@@ -129,7 +131,7 @@ class LaidoState(CoreState[_core.Laido]):
 
 
 class Laido(Game):
-    """See the module's text for the rules."""
+    """The game laido; the rules are this module's docstring."""
 
     name = "laido"
     rules = RULES
@@ -141,11 +143,12 @@ class Laido(Game):
     words = ("pass", "swap-sides")
 
     def new(self, options: Options) -> LaidoState:
+        """Return the first position."""
         rule: Literal["final", "first"] = "first" if options["half_point"] == "first" else "final"
         return LaidoState(_core.Laido(int(options["size"]), options["pie"] == "on", rule))
 
     def boardsize(self, width: int) -> Options | None:
-        """Take the width of the view, 2s−1 (PROTOCOL §3)."""
+        """Accept the width of the view, 2s−1 (PROTOCOL §3)."""
         return super().boardsize((width + 1) // 2) if width % 2 else None
 
 

@@ -93,6 +93,7 @@ class StigmergyState(CoreState[_core.Stigmergy]):
     """A position of stigmergy; the rules are in engines/core/stigmergy.hpp."""
 
     def scene(self) -> Scene:
+        """Return the drawing, with the cells that each side controls."""
         scene = hexagon(self.core.size, "hex")
         cells = [cell["at"] for cell in scene["cells"]]
         scene["pieces"] = [
@@ -108,7 +109,7 @@ class StigmergyState(CoreState[_core.Stigmergy]):
         return scene
 
     def tokens(self) -> list[dict[str, object]]:
-        """Return komi, and the button if it is used."""
+        """Return the komi, and the button if it is used."""
         komi, owner = self.core.komi(), self.core.button()
         if komi is None:
             return [token("komi", "white", "Komi: no bid yet")]
@@ -120,7 +121,7 @@ class StigmergyState(CoreState[_core.Stigmergy]):
 
 
 class Stigmergy(Game):
-    """See the module's text for the rules."""
+    """The game stigmergy; the rules are this module's docstring."""
 
     name = "stigmergy"
     rules = RULES
@@ -128,6 +129,7 @@ class Stigmergy(Game):
     words = ("swap-sides", "keep-sides", "bid:", "button", "pass")
 
     def new(self, options: Options) -> StigmergyState:
+        """Return the first position."""
         komi = options["komi"]
         try:
             return StigmergyState(_core.Stigmergy(int(options["size"]), None if komi == "bid" else int(komi)))
@@ -135,11 +137,11 @@ class Stigmergy(Game):
             raise OptionError(str(error)) from None
 
     def boardsize(self, width: int) -> Options | None:
-        """Take the width of the view, 2s-1 (PROTOCOL §3)."""
+        """Accept the width of the view, 2s-1 (PROTOCOL §3)."""
         return super().boardsize((width + 1) // 2) if width % 2 else None
 
     def komi(self, number: float) -> OptionValue:
-        """Round toward zero (PROTOCOL §2.7)."""
+        """Round towards zero (PROTOCOL §2.7)."""
         return int(number)
 
 

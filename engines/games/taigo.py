@@ -78,13 +78,14 @@ PIECES = {"X": ("black", "tile"), "O": ("white", "tile"), "x": ("black", "cone")
 CONES = {"black": "#", "white": "@"}
 STEPS = ((1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1))
 AROUND = {(0, 0), *STEPS, *((q1 + q2, r1 + r2) for q1, r1 in STEPS for q2, r2 in STEPS)}
-"""The cells within distance 2 of a cell: where tiles that touch it can reach."""
+"""The cells within distance 2 of a cell, which tiles that touch it can reach."""
 
 
 class TaigoState(CoreState[_core.Taigo]):
     """A position of taigo; the rules are in engines/core/taigo.hpp."""
 
     def scene(self) -> Scene:
+        """Return the drawing: tiles, cones, and the supplies."""
         letters = dict(entry.split("=") for entry in self.core.board().split())
         occupied = [_cell(at) for at in letters]
         scene = lattice({(q + dq, r + dr) for q, r in occupied for dq, dr in AROUND})
@@ -103,7 +104,7 @@ class TaigoState(CoreState[_core.Taigo]):
         return scene
 
     def groups(self) -> list[list[str]]:
-        """Return what was put down as one thing: tiles by their two cells, cones alone."""
+        """Return the pieces that were played together: tiles as their two cells, and single cones."""
         tiles = dict(self.core.tiles())
         second = set(tiles.values())
         cells = [entry.split("=")[0] for entry in self.core.board().split()]
@@ -111,7 +112,7 @@ class TaigoState(CoreState[_core.Taigo]):
 
 
 class Taigo(Game):
-    """See the module's text for the rules."""
+    """The game taigo; the rules are this module's docstring."""
 
     name = "taigo"
     rules = RULES
@@ -125,10 +126,11 @@ class Taigo(Game):
     window = VIEW
 
     def new(self, options: Options) -> TaigoState:
+        """Return the first position."""
         return TaigoState(_core.Taigo(int(options["dark_cones"]), int(options["light_cones"]), int(options["tiles"])))
 
     def boardsize(self, width: int) -> Options | None:
-        """Accept the window of GoGui's views, which replaces no option (PROTOCOL §3)."""
+        """Accept the window of GoGui's views; it changes no option (PROTOCOL §3)."""
         return {} if width == VIEW else None
 
     def clicks(self, move: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -137,7 +139,7 @@ class Taigo(Game):
         return tuple(tile.split("/")), tuple(hole for cone in cones for hole in [cone[2:]] * (1 + (cone[0] == "l")))
 
     def clicked(self, cells: tuple[str, ...], colour: str) -> dict[str, str]:
-        """Return the dark cell, the light cell, and the holes by how often they were entered."""
+        """Return the dark cell, the light cell, and the holes with the colours of their cones."""
         tile = dict(zip(cells, ("black", "white"), strict=False))
         holes = cells[2:]
         return tile | {hole: "black" if holes.count(hole) == 1 else "white" for hole in holes}

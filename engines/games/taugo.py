@@ -113,6 +113,7 @@ class TaugoState(CoreState[_core.Taugo]):
     """A position of taugo; the rules are in engines/core/taugo.hpp."""
 
     def scene(self) -> Scene:
+        """Return the drawing, with the number of strings of each side."""
         size = self.core.size
         scene = open_square(size)
         letters = self.core.board()
@@ -133,7 +134,7 @@ class TaugoState(CoreState[_core.Taugo]):
 
 
 class Taugo(Game):
-    """See the module's text for the rules."""
+    """The game taugo; the rules are this module's docstring."""
 
     name = "taugo"
     rules = RULES
@@ -146,6 +147,7 @@ class Taugo(Game):
     compound = True
 
     def new(self, options: Options) -> TaugoState:
+        """Return the first position."""
         cut_from: Literal["lateral", "any"] = "any" if options["cut_from"] == "any" else "lateral"
         try:
             return TaugoState(_core.Taugo(int(options["size"]), cut_from, options["pie"] == "on"))
@@ -157,7 +159,7 @@ class Taugo(Game):
         return tuple(move.split("+")), ()
 
     def effect(self, move: str) -> frozenset[str]:
-        """Return the filled points: two runs from opposite ends may fill the same ones."""
+        """Return the filled points, because two runs from opposite ends may fill the same ones."""
         return frozenset(move.split("+"))
 
 

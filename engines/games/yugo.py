@@ -93,13 +93,14 @@ class YugoState(StoneState[_core.Yugo]):
     ordinary = "pawn"
 
     def tokens(self) -> list[dict[str, object]]:
+        """Return the button and the komi."""
         owner = self.core.button()
         text = "The button is free" if owner == "none" else f"{owner.capitalize()} has the button"
         return [token("button", owner, text), *super().tokens()]
 
 
 class Yugo(Game):
-    """See the module's text for the rules."""
+    """The game yugo; the rules are this module's docstring."""
 
     name = "yugo"
     rules = RULES
@@ -112,6 +113,7 @@ class Yugo(Game):
     words = ("button", "pass", "dead:")
 
     def new(self, options: Options) -> YugoState:
+        """Return the first position."""
         komi = int(options["komi"])
         try:
             core = _core.Yugo(int(options["size"]), komi, int(options["handicap"]), options["agreement"] == "on")
@@ -120,7 +122,7 @@ class Yugo(Game):
         return YugoState(core, komi)
 
     def komi(self, number: float) -> OptionValue:
-        """Round toward zero (PROTOCOL §2.7)."""
+        """Round towards zero (PROTOCOL §2.7)."""
         return int(number)
 
 

@@ -1,4 +1,4 @@
-"""The compliance checks: numbered steps for any bot or engine, without I/O. ggp.referee.tools.check runs them."""
+"""The compliance checks for bots and engines: numbered steps without I/O. ggp.referee.tools.check runs them."""
 
 from ggp.protocol.conformance.catalogue import catalogue
 from ggp.protocol.conformance.checks import RULES, Check, CheckVerdict, Demand, Rule, RuleSource, rule_of

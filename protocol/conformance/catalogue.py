@@ -1,4 +1,4 @@
-"""One table of every compliance check, with what is sent in each single exchange and what must come back."""
+"""The table of all compliance checks: what each single exchange sends and what must come back."""
 
 import re
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from ggp.protocol.commands import PLAIN_BOT, Who, required
 from ggp.protocol.conformance.checks import Check, Demand, RuleSource
 from ggp.protocol.grammar import CONTROL, MAX_LINE
 
-# Two lines a step: its number, its script (- for an exchange, see _exchanges), a demand other than RECOMMENDED, and its
-# title; then the remedy, which steps in a row may share. `GGP` marks a rule of ours among those of GTP.
+# A step has two lines: its number, its script (- for an exchange, see _exchanges), a demand other than RECOMMENDED, and
+# its title; then the remedy, which consecutive steps may share. `GGP` marks a rule of ours among the rules of GTP.
 _TABLE = r"""
 2.1.1 -: control characters are dropped
     drop bytes 0..31 and 127 except HT and LF before reading the line
@@ -38,8 +38,8 @@ _TABLE = r"""
 2.2.7 - native: a huge number is not an id
 2.2.8 - native: a negative number is not an id
     read an id as digits with a blank and a command after them, from 0 to 2147483647; all else is a command name
-2.2.9 -: an id may come again, and with leading zeros
-    echo whatever id came; it need not be new
+2.2.9 -: ids may repeat and have leading zeros
+    echo every id; it need not be unique
 2.2.10 - required: an answer has the id of its command and no other
     write the id of the command after = or ?, and nothing there if the command had none
 2.3.1 -: an answer is framed exactly
@@ -53,8 +53,8 @@ _TABLE = r"""
     write to standard output only to answer a command
 2.3.6 halves: half a line, a pause, the other half
     answer each line as soon as it is whole, in order, and flush; keep what is left of a read for the next one
-2.3.7 names: list_commands has one name a line, none twice
-    write each name on a line of its own, once
+2.3.7 names: list_commands has one name a line, without duplicates
+    write each name once, on its own line
 2.3.8 names: name and version are one line
     answer one line of text
 2.3.9 flood: 10,000 lines at once are answered in order
@@ -65,9 +65,9 @@ _TABLE = r"""
     write `=` or `=7` and two LFs when there is no text
 2.3.12 start required: no answer comes without a command
     write exactly one answer to each command
-2.3.13 start required: it starts, and answers protocol_version and list_commands
-    answer protocol_version and list_commands before anything that can fail
-2.4.1 -: an unknown command is refused by its fixed text
+2.3.13 start required: starts, and answers protocol_version and list_commands
+    answer protocol_version and list_commands before you do anything that can fail
+2.4.1 -: an unknown command is refused with the fixed text
     answer exactly `? unknown command`
 2.4.2 words: the failure `unacceptable size`
     answer `? unacceptable size` to a size that you do not support
@@ -77,9 +77,9 @@ _TABLE = r"""
     answer `? cannot undo` to undo on a new board
 2.4.5 words: the failure `cannot load file`
     answer `? cannot load file` for a missing file
-2.5.1 -: known_command knows
+2.5.1 -: known_command answers true for a known command
     answer `true` or `false`
-2.5.2 -: known_command does not know
+2.5.2 -: known_command answers false for an unknown command
     answer `false`
 2.5.3 - native: known_command never fails
     answer `false` when no name is given
@@ -87,33 +87,33 @@ _TABLE = r"""
     write and flush the answer to quit before the process ends
 2.5.5 - GGP: end of input: exit silently
     when input ends, at whatever point, exit with status 0 and write nothing more
-2.5.6 -: after quit nothing is answered
+2.5.6 -: nothing is answered after quit
     stop reading lines once quit was answered
 2.5.7 names: every listed command is known
     feed both from one table
 2.5.8 leave GGP: exit status 0 after quit
     exit with status 0
 2.5.9 leave native: exit status 0 at the end of input
-2.5.10 leave GGP: end of input in mid-line: it ends
-2.5.11 leave GGP: both ends closed: it ends
+2.5.10 leave GGP: exits at the end of input, even in mid-line
+2.5.11 leave GGP: exits when both ends are closed
     when input ends, at whatever point, exit with status 0 and write nothing more
-2.5.12 leave GGP: SIGTERM ends it
-    leave SIGTERM alone, or exit on it
-2.5.13 leave GGP: it leaves no process behind
-    end and await whatever you have started before you exit
+2.5.12 leave GGP: exits on SIGTERM
+    do not handle SIGTERM, or exit on it
+2.5.13 leave GGP: leaves no process behind
+    end all processes that you have started, and wait for them, before you exit
 2.6.1 -: command names are case-sensitive
     compare command names exactly
-2.6.2 case: colours in every form
-    take b, B, black, Black, w, white, WHITE
-2.6.3 case: points in lower case
+2.6.2 case: colours are read in every form
+    accept b, B, black, Black, w, white, WHITE
+2.6.3 case: points are read in lower case too
     read points without regard to case
 2.6.4 case: there is no column I
     name the column after H with J
 2.6.5 case: play never resigns
     refuse `play black resign`
 2.7.1 board: boardsize, then clear_board
-    take the size, then clear
-2.7.2 board: komi takes every number
+    apply the size, then clear the board
+2.7.2 board: komi accepts every number
     accept 0, 7, 6.5 and -3.5, even if you ignore them
 2.7.3 board: clear_board removes every stone
     begin with an empty board
@@ -124,7 +124,7 @@ _TABLE = r"""
 2.8.4 names required GGP: an answer has at most 1 MiB and 10,000 lines
     write shorter answers
 2.8.5 growth GGP: 200 new games leave memory and descriptors as they were
-    free what the previous game held
+    free everything that the previous game used
 3.1.1 - required: ggp-version is 1
     answer `1`
 3.1.2 - required: ggp-games lists the game
@@ -132,7 +132,7 @@ _TABLE = r"""
 3.1.3 - required: ggp-new answers a status line
     answer a whole status line
 3.1.4 -: without a game, commands about it fail
-    answer `? no game: use ggp-new` to what needs a game
+    answer `? no game: use ggp-new` to every command that needs a game
 3.1.5 - required: a refused ggp-new changes nothing
     check the game and all options before you give up the current game
 3.1.6 - required: there are legal moves
@@ -143,130 +143,130 @@ _TABLE = r"""
     refuse a colour that is not to_play
 3.1.9 - required: a new game has no history
     answer an empty success
-3.2.1 walk required: every status line has the form
+3.2.1 walk required: every status line is well formed
     write phase, to_play, seat, ply as key=value
 3.2.2 walk required: a game begins at ply 0, seat 1, black
     seat 1 acts first, and as black
-3.2.3 walk required: each ply counts one
+3.2.3 walk required: ply grows by one with each ply
     ply is the number of plies played
-3.2.4 walk required: result and winner when over, and only then
+3.2.4 walk required: result and winner appear when the game is over, and only then
     add result= and winner= at the end
-3.2.5 walk required: ggp-status says what ggp-play said
-    make both from the same state
-3.3.1 walk required: the canonical move is what ggp-legal_moves listed
-    use one form of a move
+3.2.5 walk required: ggp-status repeats the status of ggp-play
+    derive both from the same state
+3.3.1 walk required: ggp-play answers the move as ggp-legal_moves lists it
+    use one spelling of each move
 3.3.2 walk: moves are read without regard to case
     fold case before reading a move
 3.3.3 walk required: the wrong colour is refused
     refuse a colour that is not to_play
-3.3.4 walk required: ggp-legal_moves is sorted by bytes, none twice
+3.3.4 walk required: ggp-legal_moves is sorted by bytes, without duplicates
     sort by bytes and drop duplicates
 3.3.5 walk: ggp-legal agrees with ggp-legal_moves
     judge a move in one place for both
 3.3.6 walk required: a refused move changes nothing
     check everything before you change anything
-3.3.7 walk required: ggp-history is what was played
+3.3.7 walk required: ggp-history lists the plies played
     answer `seat colour move`, one ply a line
 3.3.8 walk: ggp-hash is 16 hex digits
     write 16 hex digits in lower case
-3.3.9 walk: undo of everything returns to the first position
-    restore everything, hash included
+3.3.9 walk: undoing all plies restores the first position
+    restore everything, including the hash
 3.3.10 walk: undo of too many plies fails and changes nothing
     answer `? cannot undo`
 3.3.11 walk required: the same moves lead to the same position
-    let only the moves decide
-3.3.12 walk: ggp-score is JSON of the right form
-    totals that are numbers or null, and final
+    let the position depend on the moves alone
+3.3.12 walk: ggp-score answers JSON of the right form
+    give totals, each a number or null, and final
 3.3.13 walk: ggp-scene can be drawn
     follow docs/reference/scene.md
 3.3.14 walk: ggp-perft 1 counts the legal moves
     count what ggp-legal_moves lists
 3.3.15 walk required: after the end nothing is legal
-    answer no moves, and refuse every move
-3.3.16 options required: ggp-options has the form
+    list no moves, and refuse every move
+3.3.16 options required: ggp-options lines are well formed
     write `name type default domain`
-3.3.17 options: each option takes the ends of its domain
-    accept what the table promises
-3.3.18 options required: invalid options are refused, and the game stays
+3.3.17 options: each option accepts both ends of its domain
+    accept every value that ggp-options lists
+3.3.18 options required: invalid options are refused, and the game does not change
     check before you change
-3.3.19 options: ggp-rules is a text
+3.3.19 options: ggp-rules answers a text
     answer with the text of the rules
 3.3.23 options: ggp-rules GAME json is JSON
     answer {"markdown": "…"} on one line
 3.3.20 options: ggp-playouts counts its games
     answer games= plies= seconds= black= white= draws=
-3.3.21 options required: every listed game begins
-    list only what ggp-new can start
-3.3.22 options: the option that is given is the one that counts
+3.3.21 options required: every listed game can be started
+    list only games that ggp-new can start
+3.3.22 options: a given option takes effect
     obey size= in ggp-new
-3.4.1 views: final_score has one of the forms
+3.4.1 views: final_score has a valid form
     `B+3.5`, `W+1`, `B+`, `0`, or `? cannot score`
 3.4.2 views: clear_board never fails and keeps the options
     start again with the same options
 3.4.3 views: play and undo act on the same game
-    let play answer empty and count in ggp-history
+    answer play with an empty text, and list its ply in ggp-history
 3.4.4 views: komi succeeds for every number
-    take or ignore it, but do not fail
-3.4.5 views: boardsize: a view of the size, or unacceptable
+    apply or ignore it, but do not fail
+3.4.5 views: boardsize changes the size or refuses it
     answer `? unacceptable size`
-3.4.6 views: showboard shows something
+3.4.6 views: showboard draws a board
     draw the board in text
 3.4.7 views: handicap and SGF commands are for go
     refuse them in other games
-7.1.1 sessions required: two sessions do not mix
+7.1.1 sessions required: sessions are independent
     keep one game for each routing id
 4.1.1 - native: ggp-new starts the game
     answer a success, empty or a status line
 4.1.2 - native: genmove answers a move
     answer one word: the move, or resign
 4.1.3 - native: an unknown game is refused
-    fail for what you cannot play
-4.1.4 play required: it begins a game
+    refuse every game that you cannot play
+4.1.4 play required: starts a game
     accept ggp-new, or boardsize, clear_board and komi
-4.1.5 play GGP: every game that it lists begins
-    list only what you play
+4.1.5 play GGP: starts every game that it lists
+    list only games that you play
 4.2.1 play forfeit: genmove answers one word
     answer the move and nothing else
 4.2.2 play forfeit: every move of genmove is legal
     judge your moves by the rules of the game
 4.2.3 play forfeit: every legal move of the other side is accepted
     accept what the rules allow
-4.2.4 play forfeit GGP: phases other than play are answered
+4.2.4 play forfeit GGP: phases other than play are handled
     answer bids, swaps and dead lists
-4.2.5 turn required: a new game may begin in the middle of one
-    clear everything at a new game
+4.2.5 turn required: a new game may begin in the middle of another
+    reset everything when a new game begins
 4.2.6 turn required: play and genmove may come in one write
-    keep what is left of a read
+    keep the rest of a read for the next command
 4.2.7 turn: undo takes back a move
     take back one ply, and answer empty
 4.2.8 turn: a failed command changes nothing
     check everything before you change anything
-4.2.9 seed GGP: set_random_seed repeats a game
-    draw all chance from the seed
+4.2.9 seed GGP: the same set_random_seed gives the same game
+    derive all random choices from the seed
 4.2.10 turn native: ggp-result is accepted
     answer an empty success
-4.2.11 turn native: ggp-genmove_analyze: a move, then JSON
-    two lines, the second JSON
+4.2.11 turn native: ggp-genmove_analyze answers a move, then JSON
+    answer two lines, the second in JSON
 4.2.12 turn: final_status_list dead lists points
     answer points, separated by blanks or lines
 4.2.13 turn: play answers empty
     answer play with an empty success
 5.1.1 clock: every clock command that it lists is accepted
     answer an empty success to it
-5.1.2 clock forfeit: with little time it answers in time
+5.1.2 clock forfeit: answers in time even with little time left
     plan to answer before the time is up
-5.2.1 start required GGP: it starts within 60 seconds
+5.2.1 start required GGP: starts within 60 seconds
 5.2.2 play required GGP: a new game begins within 30 seconds
     answer sooner, load later
 5.2.3 leave GGP: quit is answered within 3 seconds
     answer quit at once
 """
 _STATUS = rb"phase=\w+ to_play=(?:black|white|none) seat=[012] ply=\d+(?: [^\n]*)?"
-_REFUSED = rb"\?(?: \S[^\n]*)?\n\n"  # the text of a failure is the subject of 2.4
+_REFUSED = rb"\?(?: \S[^\n]*)?\n\n"  # 2.4 checks the texts of failures
 
 
 def _exchanges(game: bytes) -> dict[str, tuple[bytes, ...]]:
-    """Return what is sent in each step that is a single exchange, what must come back, and the setup if it has one."""
+    """Return, for each step that is a single exchange: the bytes sent, the response expected, and any setup."""
     two, unknown, too_long = rb"= 2\n\n", rb"\? unknown command\n\n", rb"\? line too long\n\n= 2\n\n"
     new, started = b"ggp-new %b\n" % game, b"= " + _STATUS + rb"\n\n"
     ask = b"protocol_version\n"
@@ -328,9 +328,9 @@ def _exchanges(game: bytes) -> dict[str, tuple[bytes, ...]]:
 _HOW = {"2.3.3": "pieces", "2.5.4": "ends", "2.5.5": "end of input", "2.5.6": "ends"}
 # "Junk before a first = or ?: from an engine an error; from a bot skipped with a warning."
 _REQUIRED_OF_ENGINES = ("2.3.4", "2.3.5")
-# A plain bot begins each game by boardsize and clear_board, a native one by ggp-new.
+# A plain bot starts each game with boardsize and clear_board, a native one with ggp-new.
 _REQUIRED_OF_PLAIN_BOTS = ("2.7.1",)
-# The referee looks for these in the list_commands of a bot, and can do without the answers to the others.
+# The referee looks for these in a bot's list_commands; it can do without the answers to the others.
 _NEEDED_OF_BOTS = ("list_commands", "ggp-new", "boardsize", "clear_board", "play", "genmove")
 _HEAD = re.compile(r"([\d.]+) ([\w-]+)([\w ]*): (.+)")
 
@@ -338,7 +338,7 @@ _HEAD = re.compile(r"([\d.]+) ([\w-]+)([\w ]*): (.+)")
 def catalogue(who: Who, *, game: str = "", native: bool = True) -> tuple[Check, ...]:
     """Return every check of an engine or a bot, in order.
 
-    Without a game, the single exchanges about one are left out; so they are for a bot that is not native.
+    Without a game, the single exchanges about a game are left out, as they are for a bot that is not native.
     """
     section = "3" if who is Who.ENGINE else "4"
     of_game = native and bool(game)
@@ -353,7 +353,7 @@ def catalogue(who: Who, *, game: str = "", native: bool = True) -> tuple[Check, 
 
 
 def _steps(game: str) -> Iterator[Check]:
-    """Read the table; a step waits for the remedy that follows it."""
+    """Yield the steps of the table. A step without a remedy shares that of the next step."""
     exchanges = _exchanges(game.encode())
     waiting: list[re.Match[str]] = []
     for line in _TABLE.strip("\n").split("\n"):
@@ -373,7 +373,7 @@ def _steps(game: str) -> Iterator[Check]:
 
 
 def _commands(who: Who, section: str, native: bool) -> Iterator[Check]:
-    """The commands that every program of its kind must know."""
+    """Yield a check for each command that every program of this kind must know."""
     for number, name in enumerate(required(who) if native else PLAIN_BOT, 1):
         needed = who is Who.ENGINE or name in _NEEDED_OF_BOTS
         yield Check(

@@ -1,1 +1,1 @@
-"""Pictures of positions, made from scenes alone: it knows no game, and trusts no scene that it is given."""
+"""Pictures of positions, made from scenes alone. This package knows no game and trusts no scene."""

@@ -1,7 +1,7 @@
-"""The look of a board: CSS rules for the classes that `svg` writes, and their colours on a light and a dark ground.
+"""The look of a board: CSS rules for the classes that `svg` writes, with colours for light and dark backgrounds.
 
-A page includes `RULES` in its style sheet and `variables()` in its `:root`. A picture that is a file of its own
-carries `standalone()`: the same rules with the colours filled in, because programs that draw SVG know no variables.
+A page includes `RULES` in its style sheet and `variables()` in its `:root`. A picture in its own file contains
+`standalone()`: the same rules with the colours filled in, because programs that draw SVG do not support variables.
 """
 
 import re
@@ -83,7 +83,7 @@ def variables(palette: dict[str, str]) -> str:
 
 
 def standalone() -> str:
-    """Return the style sheet of a picture that is a file: light, and dark where the reader prefers it."""
+    """Return the style sheet of a picture in its own file: light, or dark if the reader prefers it."""
     return f"{_filled(LIGHT)}@media (prefers-color-scheme: dark) {{\n{_filled(DARK)}}}\n"
 
 

@@ -1,7 +1,7 @@
-"""A scene, the answer to `ggp-scene`, as typed values: read, bounded and checked. It draws nothing.
+"""A scene, the answer to `ggp-scene`, as typed and checked values. It draws nothing.
 
-docs/reference/scene.md describes the shape. A scene may come from an untrusted engine, so whatever is wrong
-with it is a DrawingError in one line, and no text of it reaches a terminal or a page before `clean`.
+docs/reference/scene.md describes the format. A scene may come from an untrusted engine. Anything wrong with it is
+therefore a DrawingError of one line, and its texts reach a terminal or a page only through `replace_unprintable`.
 """
 
 from typing import Annotated, Any, Literal
@@ -13,7 +13,7 @@ from ggp.protocol.errors import in_words
 
 MAX_SCENE = 4 * 1024 * 1024  # bytes of JSON
 MAX_CELLS = 10_000
-REACH = 1000  # no coordinate is larger, either way
+REACH = 1000  # the largest coordinate, positive or negative
 
 Name = Annotated[str, Meta(min_length=1, max_length=24)]
 Word = Annotated[str, Meta(max_length=24)]
@@ -29,13 +29,13 @@ class DrawingError(ValueError):
 
 
 class Board(msgspec.Struct, frozen=True):
-    """The sort of picture: points on square lines (or cells, without lines), hexagons, points on triangles."""
+    """The kind of board: points on square lines (or cells, without lines), hexagons, or points on triangles."""
 
     kind: Literal["square", "hex", "points"]
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A cell that moves can name: x to the right, y down, in distances between neighbours."""
+    """A cell that moves can name. `x` points right and `y` down; the distance between neighbours is 1."""
 
     at: Name
     x: Place
@@ -43,7 +43,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Label(msgspec.Struct, frozen=True):
-    """The name of a column or a row; `to` is where its first cell lies, if a stroke should lead there."""
+    """The name of a column or a row. A stroke leads to its first cell at `to`, if given."""
 
     text: Name
     x: Place
@@ -52,7 +52,7 @@ class Label(msgspec.Struct, frozen=True):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A piece on a cell; `glyph` is its one character on a text board."""
+    """A piece on a cell; `glyph` is its character on a text board."""
 
     at: Name
     colour: Colour
@@ -68,15 +68,17 @@ class Control(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A cell that the engine points out: `win` where the game was decided, `dead` for a dead piece; others are
-    ignored."""
+    """A cell that the engine highlights.
+
+    The kind `win` marks where the game was decided, `dead` a dead piece; other kinds are ignored.
+    """
 
     at: Name
     kind: Word
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A fact beside the board, in words."""
+    """A fact beside the board, as text."""
 
     text: Text
     kind: Word = ""
@@ -110,9 +112,13 @@ _decoder = msgspec.json.Decoder(Scene)
 
 
 def read_scene(text: str | bytes) -> Scene:
-    """Parse the JSON of a scene. Raises DrawingError."""
+    """Return the scene in a JSON text.
+
+    Raises:
+        DrawingError: It is not a valid scene.
+    """
     if len(text) > MAX_SCENE:
-        raise DrawingError(f"the scene is {len(text)} long; at most {MAX_SCENE} is drawn")
+        raise DrawingError(f"the scene has {len(text)} characters; at most {MAX_SCENE} are allowed")
     try:
         return _checked(_decoder.decode(text))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -120,7 +126,11 @@ def read_scene(text: str | bytes) -> Scene:
 
 
 def as_scene(fields: dict[str, Any]) -> Scene:
-    """Convert a scene from plain values. Raises DrawingError."""
+    """Return a scene made from plain values.
+
+    Raises:
+        DrawingError: It is not a valid scene.
+    """
     try:
         return _checked(msgspec.convert(fields, Scene))
     except msgspec.MsgspecError as error:
@@ -130,7 +140,7 @@ def as_scene(fields: dict[str, Any]) -> Scene:
 def replace_unprintable(text: str) -> str:
     """Return the text with U+FFFD for each unprintable character.
 
-    Such characters move a terminal's cursor, turn the reading direction or are not allowed in XML.
+    Such characters move a terminal's cursor, change the reading direction or are not allowed in XML.
     """
     if text.isprintable():
         return text
@@ -138,7 +148,7 @@ def replace_unprintable(text: str) -> str:
 
 
 def replace_unprintable_lines(text: str) -> str:
-    """Return the text with the unprintable characters of each line replaced; tabs become blanks."""
+    """Return the text with unprintable characters replaced but line ends kept; tabs become blanks."""
     return text if text.isprintable() else "\n".join(map(replace_unprintable, text.expandtabs().split("\n")))
 
 
@@ -153,12 +163,16 @@ def sentence(scene: Scene) -> str:
 
 
 def _checked(scene: Scene) -> Scene:
-    """Raise DrawingError unless every name is that of a cell, and no cell or piece occurs twice."""
+    """Return the scene if every name in it is a cell's, and no cell or piece occurs twice.
+
+    Raises:
+        DrawingError: It is not.
+    """
     names = {cell.at for cell in scene.cells}
     if len(names) < len(scene.cells):
-        raise DrawingError("no scene: two cells have the same name")
+        raise DrawingError("invalid scene: two cells have the same name")
     if len({piece.at for piece in scene.pieces}) < len(scene.pieces):
-        raise DrawingError("no scene: two pieces stand on the same cell")
+        raise DrawingError("invalid scene: two pieces stand on the same cell")
     used = [
         *(("pieces", piece.at) for piece in scene.pieces),
         *(("control", entry.at) for entry in scene.control),
@@ -168,11 +182,11 @@ def _checked(scene: Scene) -> Scene:
     ]
     for where, at in used:
         if at not in names:
-            raise DrawingError(f"no scene: {where} names {replace_unprintable(at)}, which is no cell")
+            raise DrawingError(f"invalid scene: {where} names {replace_unprintable(at)}, which is not a cell")
     return scene
 
 
 def _unreadable(error: Exception) -> DrawingError:
     if isinstance(error, DrawingError):
         return error
-    return DrawingError(f"no scene: {replace_unprintable(in_words(error))[:200]}")
+    return DrawingError(f"invalid scene: {replace_unprintable(in_words(error))[:200]}")

@@ -1,9 +1,9 @@
-"""A scene as an SVG picture: no scripts, no references to anything outside.
+"""A scene as an SVG picture, without scripts or external references.
 
-Lengths are in distances between neighbours; written out, a distance is 40 units, because programs draw letters badly
-whose size is less than one. The picture is only the board: `sentence`, the tokens and `legend` are for the text
-beside it. Nothing depends on colour alone: kings bear a crown, cones are triangles, a cell that one side controls has
-a square mark of that side's colour wherever no piece of its own says so, the pieces of the last ply have a ring.
+Lengths are in distances between neighbours. One distance is written as 40 units, because programs draw letters badly if
+their size is below one. The picture is only the board; `sentence`, the tokens and `legend` are for the text beside it.
+Nothing depends on colour alone: kings have a crown, cones are triangles, the pieces of the last ply have a ring, and a
+controlled cell has a square mark in its side's colour unless a piece of that side stands there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,14 +25,14 @@ Box = tuple[float, float, float, float]
 SCALE = 40
 UNIT, NAMED_UNIT = 40, 56  # pixels of a distance; more where cells contain their names
 MAX_WIDTH, MAX_NAMED_WIDTH = 1600, 4000  # pixels
-LETTER = 0.62  # width of a letter in a sans-serif font, at most on average, in font sizes
-NAME = 0.21  # font size of the names of cells
+LETTER = 0.62  # average width of a sans-serif letter in font sizes (an upper bound)
+NAME = 0.21  # font size of cell names
 PLAIN = ("stone", "pawn", "tile", "half", "king", "cone")
 """Kinds that need no letter on them."""
 RADIUS = {"square": 0.47, "points": 0.46, "hex": 0.405}
-"""The radius of a stone; in a hexagon some of the cell stays visible around it."""
+"""The radius of a stone by board; in a hexagon, part of the cell stays visible around it."""
 HEXAGON = tuple((cos(turn) / 3**0.5, sin(turn) / 3**0.5) for turn in (pi / 6 + pi / 3 * step for step in range(6)))
-"""The corners round 0 of a cell whose neighbours are one distance away, one of them on top."""
+"""The corners of a hexagonal cell around the origin, with one corner on top and neighbours at distance 1."""
 SQUARE = ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5))
 TRIANGLE = ((0.0, -0.43), (0.39, 0.235), (-0.39, 0.235))
 CROWN = ((-0.27, 0.21), (-0.29, -0.13), (-0.13, 0.04), (0.0, -0.22), (0.13, 0.04), (0.29, -0.13), (0.27, 0.21))
@@ -42,11 +42,11 @@ GRADIENTS = (
     '<stop offset="1" class="gb1"/></radialGradient><radialGradient id="gw" cx=".36" cy=".3" r=".8">'
     '<stop offset=".7" class="gw0"/><stop offset="1" class="gw1"/></radialGradient></defs>'
 )
-"""The gradients that fill the stones: once in a page, and in every picture that is a file."""
+"""The gradients that fill the stones; a page needs them once, a picture file needs its own."""
 
 
 class _Layout(NamedTuple):
-    """The layout of a picture: the box of the ground, the labels with their places, the box of the whole."""
+    """The layout of a picture: the box of the ground, the labels with their places, and the box of everything."""
 
     ground: Box
     labels: list[tuple[Label, float, float]]
@@ -55,12 +55,12 @@ class _Layout(NamedTuple):
 
 
 def draw(scene: Scene, title: str = "", *, page: bool = False, thumbnail: bool = False) -> str:
-    """Return the picture, one element a line, with a final newline.
+    """Return the picture as SVG, one element a line, with a final newline.
 
     Args:
         scene: The position.
-        title: What a screen reader says first; by default the game and the ply.
-        page: The picture stands in a page, which has the style sheet and the gradients.
+        title: The title for screen readers; by default the game and the ply.
+        page: The picture is part of a page, which has the style sheet and the gradients.
         thumbnail: Leave out labels, names and marks.
     """
     layout = _layout(scene, thumbnail)
@@ -91,7 +91,7 @@ def draw(scene: Scene, title: str = "", *, page: bool = False, thumbnail: bool =
 
 
 def emblem(scene: Scene) -> str:
-    """Return the cells round the middle of the board with what stands there: a small picture of any game."""
+    """Return the middle of the board with its pieces, as a small picture of the game."""
     cells = _board_cells(scene)
     if not cells:
         return draw(scene, thumbnail=True)
@@ -124,7 +124,7 @@ def emblem(scene: Scene) -> str:
 
 
 def description(scene: Scene) -> str:
-    """Return what the picture shows, in words: the pieces by kind, the last ply, what lies beside the board."""
+    """Return a description of the picture: the pieces by kind, the last ply, and the facts beside the board."""
     kinds: dict[str, list[str]] = {}
     for piece in scene.pieces:
         kinds.setdefault(f"{piece.colour} {piece.kind}", []).append(piece.at)
@@ -140,7 +140,7 @@ def description(scene: Scene) -> str:
 
 
 def legend(scene: Scene) -> list[tuple[str, str]]:
-    """Return the signs that this picture has, each with what it means."""
+    """Return the signs that occur in this picture, each with its meaning."""
     kinds = {piece.kind for piece in scene.pieces}
     signs = (
         ("crown", "king", "king" in kinds),
@@ -155,7 +155,7 @@ def legend(scene: Scene) -> list[tuple[str, str]]:
 
 
 def element(name: str, content: str | None = None, /, **attributes: str | float) -> str:
-    """Return one element; `content` is markup. In names of attributes `_` is written as `-`; a final one is dropped."""
+    """Return one element; `content` is markup. `_` in attribute names becomes `-`; a final `_` is dropped."""
     pairs = (
         f' {key if key == "viewBox" else key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
@@ -165,22 +165,22 @@ def element(name: str, content: str | None = None, /, **attributes: str | float)
 
 
 def written(content: str) -> str:
-    """Return text as markup."""
+    """Return text escaped as markup."""
     return escape(replace_unprintable(content), quote=True)
 
 
 def number(value: float) -> str:
-    """Return a length in distances as it is written: never -0, a tenth of a unit at the finest."""
+    """Return a length in distances as SVG units: at most one decimal, never -0."""
     return f"{round(value * SCALE, 1) + 0.0:.1f}".removesuffix(".0")
 
 
 def text(content: str, x: float, y: float, size: float, class_: str) -> str:
-    """Return text whose middle is at (x, y)."""
+    """Return a text element centred at (x, y)."""
     return element("text", written(content), class_=class_, x=x, y=y + size * 0.35, font_size=size)
 
 
 def circle(x: float, y: float, radius: float, class_: str) -> str:
-    """Return a circle round (x, y)."""
+    """Return a circle around (x, y)."""
     return element("circle", class_=class_, cx=x, cy=y, r=radius)
 
 
@@ -207,7 +207,7 @@ def _strokes(lines: Iterable[tuple[float, float, float, float]]) -> str:
 
 @lru_cache(maxsize=8)
 def _outline(kind: str) -> tuple[Point, str]:
-    """Return the first corner of a cell, and the steps round it."""
+    """Return the first corner of a cell, and the path steps around it."""
     corners = HEXAGON if kind == "hex" else SQUARE
     return corners[0], "".join(
         f"l{number(bx - ax)} {number(by - ay)}" for (ax, ay), (bx, by) in pairwise(corners)
@@ -219,11 +219,11 @@ def _outlines(places: Iterable[Point], kind: str) -> str:
     return "".join(f"M{number(x + x0)} {number(y + y0)}{steps}" for x, y in places)
 
 
-# -- where everything lies
+# -- layout
 
 
 def _board_cells(scene: Scene) -> list[Cell]:
-    """Return the cells that lie on the board: one under a label, such as a column that a move names, does not."""
+    """Return the cells on the board, without those under a label, such as a column that a move names."""
     labels = {(label.x, label.y) for label in scene.labels}
     return [cell for cell in scene.cells if (cell.x, cell.y) not in labels] or scene.cells
 
@@ -344,7 +344,7 @@ def _labels(scene: Scene, layout: _Layout) -> Iterator[str]:
 
 
 def _pieces(scene: Scene, thumbnail: bool) -> Iterator[str]:
-    """Draw one path of all shadows, then each piece with its crown or letter."""
+    """Draw one path for all shadows, then each piece with its crown or letter."""
     kind = scene.board.kind
     at = {cell.at: (cell.x, cell.y) for cell in scene.cells}
     standing = {piece.at for piece in scene.pieces}
@@ -375,7 +375,7 @@ def _pieces(scene: Scene, thumbnail: bool) -> Iterator[str]:
 
 
 def _half_of_tile(place: Point, other: Point) -> list[Point]:
-    """Return the corners round 0 of one of two joined hexagons, set in from all neighbours but its partner."""
+    """Return the corners, around the origin, of one half of a tile of two hexagons, with a gap to all other cells."""
     dx, dy = other[0] - place[0], other[1] - place[1]
     corners = []
     for x, y in ((0.84 * a, 0.84 * b) for a, b in HEXAGON):
@@ -386,7 +386,7 @@ def _half_of_tile(place: Point, other: Point) -> list[Point]:
 
 
 def _names(scene: Scene) -> Iterator[str]:
-    """Draw the name of every cell in it, lower where a cone leaves no room."""
+    """Draw every cell's name in the cell, lower if a cone leaves no room."""
     pieces = {piece.at: piece for piece in scene.pieces}
     for cell in scene.cells:
         piece = pieces.get(cell.at)
@@ -397,7 +397,7 @@ def _names(scene: Scene) -> Iterator[str]:
 
 
 def _marks(scene: Scene) -> Iterator[str]:
-    """Draw the marks: control, the last ply, dead pieces, the cells that decided the game."""
+    """Draw the marks: control, the last ply, dead pieces, and the cells that decided the game."""
     at = {cell.at: (cell.x, cell.y) for cell in scene.cells}
     pieces = {piece.at: piece for piece in scene.pieces}
     for entry in scene.control:

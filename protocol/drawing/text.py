@@ -1,8 +1,8 @@
-"""A scene as lines of characters, for people at a terminal. It writes no colours and nothing that moves a cursor.
+"""A scene as lines of characters, for people at a terminal. It uses no colours and never moves the cursor.
 
-Half a distance is one column and every y a line of its own, so rows of hexagons stand half a step askew. A board
-without labels gets axes if its cells are named `Q,R` by their place on a lattice of hexagons. Any other board without
-labels has the names of each row's first and last cell beside the row.
+Half a distance is one column and every y is one line, so that rows of hexagons are shifted by half a step. A board
+without labels gets axes if its cells are named `Q,R` by their place on a hexagonal lattice. On any other board without
+labels, each row has the names of its first and last cell beside it.
 """
 
 import re
@@ -13,22 +13,22 @@ from unicodedata import combining, east_asian_width
 
 from ggp.protocol.drawing.scene import Cell, Label, Piece, Scene, replace_unprintable, sentence
 
-WIDTH = 100  # columns of a terminal; a wider board comes in parts, from left to right
+WIDTH = 100  # columns of a terminal; a wider board is drawn in parts, from left to right
 GLYPHS = {
     ("black", "king"): "#",
     ("white", "king"): "@",
     ("black", "cone"): "#",
     ("white", "cone"): "@",
 }
-FIXED = "\N{NO-BREAK SPACE}"  # which `clean` lets through nowhere
+FIXED = "\N{NO-BREAK SPACE}"  # replace_unprintable lets no other one through
 EMPTY, MARKS = ".", {"black": "+", "white": "-"}
 """The mark of an empty uncontrolled cell, and of a controlled one."""
 _LATTICE_NAME = re.compile(r"(-?\d{1,4}),(-?\d{1,4})", re.ASCII)
-_ROUNDED = 0.01  # distances by which the place of a lattice cell may be off
+_ROUNDED = 0.01  # tolerance for the place of a lattice cell
 
 
 def draw(scene: Scene, width: int = WIDTH) -> str:
-    """Return the board, with no line longer than `width`; the cells of the last ply are in parentheses."""
+    """Return the board, with no line longer than `width`. Parentheses mark the cells of the last ply."""
     if not scene.cells:
         return ""
     left, right = min(cell.x for cell in scene.cells), max(cell.x for cell in scene.cells)
@@ -39,7 +39,7 @@ def draw(scene: Scene, width: int = WIDTH) -> str:
             return "\n".join(whole)
     margin = max(len(label.text) for label in labels) + 1
     if not scene.labels and _lattice(scene.cells):
-        margin += 2  # a row has its number left of the numbers of slanting lines
+        margin += 2  # the number of a row stands left of the numbers of slanting lines
     step = max(1, (width - 2 * margin - 2) // 2)  # distances that fit between the labels
     starts = range(int((right - left) // step) + 1)
     parts = []
@@ -55,7 +55,7 @@ def draw(scene: Scene, width: int = WIDTH) -> str:
 
 
 def describe(scene: Scene, width: int = WIDTH) -> list[str]:
-    """Explain the signs, and tell what lies beside the board and whose turn it is, in lines of at most `width`."""
+    """Return lines that explain the signs, give the facts beside the board, and say whose turn it is."""
     held, stands = controlled(scene), dict[str, str]()
     for piece in scene.pieces:
         owner = held.get(piece.at, piece.colour)
@@ -75,7 +75,7 @@ def describe(scene: Scene, width: int = WIDTH) -> list[str]:
 
 
 def sign(piece: Piece, held: dict[str, str]) -> str:
-    """Return the piece's one character, in lower case on a cell that the other side controls."""
+    """Return the piece's character, in lower case on a cell that the other side controls."""
     glyph = piece.glyph
     if not glyph.strip() or not glyph.isprintable() or combining(glyph) or east_asian_width(glyph) in "WF":
         glyph = GLYPHS.get((piece.colour, piece.kind), "X" if piece.colour == "black" else "O")
@@ -83,12 +83,12 @@ def sign(piece: Piece, held: dict[str, str]) -> str:
 
 
 def controlled(scene: Scene) -> dict[str, str]:
-    """Map controlled cells to the side that controls them."""
+    """Return the controlled cells, each with the side that controls it."""
     return {entry.at: entry.colour for entry in scene.control}
 
 
 def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str]:
-    """Return the lines of these cells with these labels."""
+    """Return the lines of a part of the board, with these cells and labels."""
     heights = {cell.y for cell in cells} | {label.y for label in labels}
     rows: dict[float, dict[int, str]] = {y: {} for y in sorted(heights)}
     pieces, held, last = {piece.at: piece for piece in scene.pieces}, controlled(scene), set(scene.last)
@@ -100,12 +100,12 @@ def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str
         first[cell.y] = min(first.get(cell.y, column), column)
         if cell.at in last:
             opens.add((cell.y, column))
-    for y, column in opens:  # the parentheses of neighbours would share a column: one pair holds both
+    for y, column in opens:  # one pair encloses both neighbours, whose own parentheses would share a column
         rows[y][column - 1] = " " if (y, column - 2) in opens else "("
         rows[y][column + 1] = " " if (y, column + 2) in opens else ")"
     for label in labels:
         column, text = round(2 * label.x), replace_unprintable(label.text)
-        if column < first.get(label.y, column):  # what stands left of a row leans on it
+        if column < first.get(label.y, column):  # a label left of a row is aligned to the right
             column -= len(text) - 1
         rows[label.y].update(enumerate(text, column))
     start = min(min(row) for row in rows.values() if row)
@@ -114,7 +114,7 @@ def _draw_part(scene: Scene, cells: list[Cell], labels: list[Label]) -> list[str
 
 
 def _how_to_name(scene: Scene) -> list[str]:
-    """Explain the axes by the example of one cell; [] for a board with other labels."""
+    """Explain the axes with one cell as an example; return [] for a board with other labels."""
     lattice = {} if scene.labels else _lattice(scene.cells)
     places = [lattice[at] for at in (*(piece.at for piece in scene.pieces), *lattice) if at in lattice]
     if not places:
@@ -130,7 +130,7 @@ def _own_labels(scene: Scene, cells: list[Cell]) -> list[Label]:
 
 
 def _lattice(cells: Iterable[Cell]) -> dict[str, tuple[int, int]]:
-    """Return q and r of every cell by its name `Q,R`, {} unless all are named so and lie where q and r say.
+    """Return the coordinates (q, r) of every cell by its name `Q,R`, or {} unless all cells have such names and places.
 
     Source: axial coordinates of hexagons, x = q + r/2 and y = -r * sqrt(3)/2.
     """
@@ -147,9 +147,9 @@ def _lattice(cells: Iterable[Cell]) -> dict[str, tuple[int, int]]:
 
 
 def _axes(scene: Scene, lattice: dict[str, tuple[int, int]], cells: list[Cell]) -> list[Label]:
-    """Return `,R` left of every row and Q at both ends of every slanting line.
+    """Return labels: `,R` left of every row, and Q at both ends of every slanting line.
 
-    A Q that would touch its neighbour is left out, so that of two-digit numbers every other one remains.
+    A Q that would touch its neighbour is left out; of two-digit numbers, every other one remains.
     """
     heights = {lattice[cell.at][1]: cell.y for cell in cells}
     rows, lines, solid, marks = (dict[int, set[int]]() for _ in range(4))
@@ -173,7 +173,7 @@ def _axes(scene: Scene, lattice: dict[str, tuple[int, int]], cells: list[Cell]) 
 
 
 def _row_ends(cells: Iterable[Cell]) -> list[Label]:
-    """Return labels with the names of the first and the last cell beside each row."""
+    """Return labels with the names of the first and last cell beside each row."""
     rows: dict[float, list[Cell]] = {}
     for cell in cells:
         rows.setdefault(cell.y, []).append(cell)

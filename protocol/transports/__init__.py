@@ -1,1 +1,1 @@
-"""The ways that bytes travel: a pipe to a child process, ZeroMQ, memory; and a transcript that wraps any of them."""
+"""Transports for bytes: pipes to a child process, ZeroMQ, Unix sockets, memory, and a transcript around any of them."""

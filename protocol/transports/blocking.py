@@ -1,4 +1,4 @@
-"""Drives a coroutine that never suspends, without an event loop; not for anything that awaits a real future."""
+"""Runs a coroutine that never suspends, without an event loop. It may not await anything that needs asyncio."""
 
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -9,7 +9,11 @@ T = TypeVar("T")
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result. Its channels must block inside (pipe, zmq, memory)."""
+    """Run a coroutine and return its result. Its channels must block inside (pipe, zmq, memory).
+
+    Raises:
+        LocalProtocolError: The coroutine suspended.
+    """
     try:
         coroutine.send(None)
     except StopIteration as stop:

@@ -1,4 +1,4 @@
-"""What the system knows of us and of a connection by its descriptor, and ZeroMQ has no word for."""
+"""Facts about a connection's descriptor, and about this process, that ZeroMQ does not report."""
 
 import contextlib
 import os
@@ -10,11 +10,11 @@ from fcntl import ioctl
 from termios import FIONREAD
 
 _PAGE = os.sysconf("SC_PAGESIZE")
-_RST = struct.pack("ii", 1, 0)  # SO_LINGER: what was not sent is dropped
+_RST = struct.pack("ii", 1, 0)  # SO_LINGER: drop unsent data
 
 
 def duplicate(descriptor: int) -> socket.socket | None:
-    """Return a duplicate descriptor of the connection, or None if it is not a socket, or not any more."""
+    """Return a duplicate descriptor of the connection, or None if it is not (or no longer) a socket."""
     try:
         number = os.dup(descriptor)
     except OSError:
@@ -27,7 +27,7 @@ def duplicate(descriptor: int) -> socket.socket | None:
 
 
 def address_of(descriptor: int) -> str:
-    """Return where a connection comes from, "" if it is gone or a Unix socket."""
+    """Return the IP address that a connection comes from, or "" if it is gone or a Unix socket."""
     theirs = duplicate(descriptor)
     if theirs is None:
         return ""
@@ -37,7 +37,7 @@ def address_of(descriptor: int) -> str:
 
 
 def shut(theirs: socket.socket | None) -> None:
-    """End a connection: ZeroMQ's own socket, shut down, reads the end of the stream and cleans up."""
+    """Shut a connection down. ZeroMQ's own socket then reads the end of the stream and cleans up."""
     if theirs is not None:
         with contextlib.suppress(OSError):
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RST)
@@ -45,14 +45,14 @@ def shut(theirs: socket.socket | None) -> None:
 
 
 def cut(descriptor: int) -> None:
-    """End a connection; nothing if it is gone."""
+    """End a connection; do nothing if it is gone."""
     if theirs := duplicate(descriptor):
         with theirs:
             shut(theirs)
 
 
 def waiting(descriptor: int) -> int:
-    """Return how many bytes arrived and were not read from the system yet; 0 if the connection is gone."""
+    """Return the number of bytes that arrived but were not read yet; 0 if the connection is gone."""
     count = array("i", [0])
     try:
         ioctl(descriptor, FIONREAD, count)
@@ -69,7 +69,7 @@ def resident() -> int:
 
 @contextlib.contextmanager
 def resident_again() -> Iterator[Callable[[], int]]:
-    """Return a function that does the same as `resident` in a fifth of the time."""
+    """Return a function that does the same as `resident`, five times faster."""
     descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield lambda: int(os.pread(descriptor, 100, 0).split(b" ", 2)[1]) * _PAGE

@@ -1,5 +1,5 @@
-/* One question to a process and its answer in one call: write, wait, read, and see whether the answer is the one that
-   is expected almost always. Everything else is left to the reader in Python (pipe.py, connection.py). */
+/* Sends a command to a process and reads its answer in one call: write, wait, read, and check for the common form of
+   an answer. All other answers are left to the reader in Python (pipe.py, connection.py). */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 64 * 1024, /* bytes read at once, as pipe.CHUNK */
-    SHORT = 4096,      /* bytes from which an answer goes the long way, as connection.SHORT */
+    CHUNK = 64 * 1024, /* bytes read at once; same as pipe.CHUNK */
+    SHORT = 4096,      /* bytes from which an answer is left to Python; same as connection.SHORT */
     HEAD = 1024,
     LONGEST_LINE = 1000,
 };
@@ -22,8 +22,8 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* How much of the expected answers `said` is: `head`, perhaps a blank and printable ASCII, and an empty line. As
-   Connection._take_expected, which is the contract. */
+/* Compare `said` with the expected answers: `head`, perhaps a blank and printable ASCII, and an empty line. The rules
+   are those of Connection._take_expected. */
 enum progress { OTHER, BEGUN, WHOLE };
 
 static enum progress compare(const char *said, Py_ssize_t size, const char *head, Py_ssize_t head_size) {
@@ -40,7 +40,7 @@ static enum progress compare(const char *said, Py_ssize_t size, const char *head
     return BEGUN;
 }
 
-/* The text of the last answer, of expected answers that are whole. */
+/* Return the text of the last of the complete expected answers. */
 static PyObject *last_text(const char *said, Py_ssize_t size, Py_ssize_t head_size) {
     Py_ssize_t begin = head_size, end = size - 2;
     while (begin < end && said[begin] == ' ')
@@ -60,8 +60,8 @@ static Py_ssize_t write_number(long number, char *to) {
     return size;
 }
 
-/* The command lines with their ids, as Connection.send writes them, in `data`; 0 if one of them is not plain enough, or
-   there is no room: then Python looks at them. `head` is what their answers begin with. */
+/* Write the command lines with their ids into `data`, as Connection.send does, and the beginning of the expected
+   answers into `head`. Return 0 if a line needs the checks in Python, or does not fit. */
 static Py_ssize_t write_lines(PyObject *lines, long number, char *data, char *head, Py_ssize_t *head_size) {
     Py_ssize_t size = 0, count = PyTuple_Size(lines);
     *head_size = 0;
@@ -96,8 +96,8 @@ static Py_ssize_t write_lines(PyObject *lines, long number, char *data, char *he
     return size;
 }
 
-/* Read `out` until the expected answers are whole or something else has come. The bytes that were read, -1 if none were;
-   0 is the end. `noise`: stderr has something, so that is drained before more is awaited. */
+/* Read `out` until the expected answers are complete or something else has come. Return the number of bytes read, -1 for
+   none, 0 at the end of the stream. `noise` is set if stderr has data, which must be drained before waiting again. */
 static Py_ssize_t read_answers(int out, int err, char *said, const char *head, Py_ssize_t head_size, double began,
                                double seconds, double *ended, int *noise) {
     Py_ssize_t size = -1;
@@ -149,14 +149,14 @@ static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t co
     char data[PIPE_BUF], head[HEAD], said[CHUNK];
     Py_ssize_t head_size, size = write_lines(args[3], number, data, head, &head_size), got = -1;
     if (size == 0) {
-        PyErr_Clear(); /* text that is no UTF-8 */
+        PyErr_Clear(); /* the text is not UTF-8 */
         Py_RETURN_NONE;
     }
     double began = -1.0, ended = -1.0, asked;
     int noise = 0;
     Py_BEGIN_ALLOW_THREADS;
     asked = now();
-    if (write(in, data, (size_t)size) == size) { /* up to PIPE_BUF bytes a pipe takes all or nothing */
+    if (write(in, data, (size_t)size) == size) { /* a pipe takes up to PIPE_BUF bytes entirely or not at all */
         began = ended = now();
         got = read_answers(out, err, said, head, head_size, began, seconds, &ended, &noise);
     }
@@ -178,7 +178,7 @@ static PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t co
     for (Py_ssize_t i = 0; i < (Py_ssize_t)(sizeof found / sizeof *found); i++) {
         if (exchanged == NULL || found[i] == NULL || PyTuple_SetItem(exchanged, i, found[i]) < 0) {
             Py_XDECREF(exchanged);
-            return NULL; /* no memory, not even for what is lost here */
+            return NULL; /* out of memory; the bytes read are lost */
         }
     }
     return exchanged;

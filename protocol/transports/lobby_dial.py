@@ -1,10 +1,10 @@
-"""The way of a bot that dials out: one connection after another to a lobby, with back-off (PROTOCOL §7).
+"""The client side of a lobby connection: dials, and dials again with growing waits (PROTOCOL §7).
 
-A lobby may have several addresses. A bot begins at one of them by chance. A connection that was lost is made again at
-the same address first, because a match may go on there; where that fails the next address is dialled.
-It is dialled again as long as time may help, and not where the author has to change something (AccessRefused).
-A new connection is a new socket, so that no message of the last one arrives late. The messages are the
-caller's part (`ggp connect`, the SDK); admission is the lobby's.
+A lobby may have several addresses; a bot begins with a random one. After a lost connection, the same address is dialled
+first, because a match may continue there; if that fails, the next one is dialled. Dialling is repeated as long as it
+may help, but not if the author has to change something (AccessRefused). Each connection is a new socket, so that no
+message of the last one arrives late. The caller (`ggp connect`, the SDK) handles the messages; the lobby decides whom
+it admits.
 """
 
 import math
@@ -40,29 +40,29 @@ from ggp.protocol.lobby_wire import (
 from ggp.protocol.transports.keys import KeyPair
 from ggp.protocol.transports.zmq import AccessRefused, Handshakes, check_url, is_loopback, new_socket, use_keys
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled each time, and up to half of it at random
-SETTLED = 30.0  # seconds that a connection stands before the waits are short again
-PATIENCE_MS = 10_000  # for the connection, and again for its handshake
-SEND_MS = 10_000  # for an answer to leave, when those before it have not yet
-LAST_GAME = 120.0  # seconds without a connection after which a bot that is leaving waits for its game no longer
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds before the next try; doubled each time, then shortened by up to half
+SETTLED = 30.0  # seconds that a connection must last before the waits are short again
+PATIENCE_MS = 10_000  # time limit of the connection, and another one of its handshake
+SEND_MS = 10_000  # time limit for sending an answer while the queue is full
+LAST_GAME = 120.0  # seconds without a connection after which a leaving bot stops waiting for its game
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
 NO_HANDSHAKE = "the handshake failed"
 _ENDS: dict[int, str] = {
-    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby does not let this key in",
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby does not accept this key",
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: NO_HANDSHAKE,
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: NO_HANDSHAKE,
-    zmq.EVENT_CLOSED: "no program listens there",
+    zmq.EVENT_CLOSED: "nothing is listening at this address",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
-_MOVES = 3  # goodbyes in a row that name another address, which are followed at once
-_BUSY = 500  # of a ZAP answer; libzmq does not report 300, the proper one, to the client
-_DAY = 86400.0  # seconds; as long as one wait may be
-_MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # commands of a running game
+_MOVES = 3  # the most redirections to another address that are followed in a row without a wait
+_BUSY = 500  # status of a ZAP answer; libzmq does not report 300, the proper one, to the client
+_DAY = 86400.0  # seconds: the longest single wait
+_MOVING = (b"play", b"genmove", b"ggp-genmove_analyze", b"ggp-play")  # commands that occur only during a game
 
 
 class Replaced(Exception):
-    """A goodbye because a newer connection of the same bot took over; str() is what the lobby said."""
+    """A goodbye because a newer connection of the same bot took over; str() is the lobby's message."""
 
 
 class LeftLobby(Exception):
@@ -71,9 +71,10 @@ class LeftLobby(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LobbyLink:
-    """The addresses of a lobby, separated by commas, and the keys of both sides, not needed on this machine.
+    """The addresses of a lobby, separated by commas, and the keys of both sides.
 
-    `inside`: its socket for bots that it started itself, ipc://PATH, which asks for no keys.
+    On this machine no keys are needed. If `inside`, the address is ipc://PATH, the lobby's socket for bots that it
+    started itself, which asks for no keys.
     """
 
     url: str
@@ -82,35 +83,40 @@ class LobbyLink:
     inside: bool = False
 
     def __post_init__(self) -> None:
-        """Check addresses and keys. Raises AddressError."""
+        """Check addresses and keys.
+
+        Raises:
+            AddressError: An address is invalid, or a key is missing.
+        """
         if self.inside:
             return
         for url in self.urls:
             check_url(url)
         if bool(self.pair) != bool(self.server_key):
             raise AddressError(
-                f"for {self.url} both keys are needed, yours and the lobby's: --key and --server-key",
+                f"{self.url} needs both keys, yours and the lobby's: give --key and --server-key",
                 code="keys-needed",
             )
         elsewhere = [url for url in self.urls if not is_loopback(url)]
         if not self.pair and elsewhere:
             raise AddressError(
-                f"{elsewhere[0]} is another machine: --key FILE and --server-key are needed (ggp keys new)",
+                f"{elsewhere[0]} is another machine: give --key FILE and --server-key (see ggp keys new)",
                 code="keys-needed",
             )
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """Return the addresses, each once."""
+        """Return the addresses, without duplicates."""
         return (self.url,) if self.inside else tuple(dict.fromkeys(self.url.split(",")))
 
 
 class Dial:
-    """The client side of a lobby connection: call `poll`, take what it received, and send while it is `up`.
+    """The client side of a lobby connection: call `poll`, then `receive`, and `send` while it is `up`.
 
-    Raises AccessRefused if dialling again cannot help. `number` counts the connections: a command of one is not
-    answered on the next. `tell(what, why)` reports `up`, `lost`, `bye` and `wait`. It waits for the caller's
-    descriptors, too (`watch`). A client that is not a bot sends no `hello`.
+    `number` counts the connections, because a command of one connection must not be answered on the next. `tell(what,
+    why)` reports `up`, `lost`, `bye` and `wait`. `poll` also waits for the caller's descriptors (`watch`). A client
+    that is not a bot passes None as its `hello`. `poll` and `receive` raise AccessRefused if dialling again cannot
+    help.
     """
 
     def __init__(
@@ -121,36 +127,38 @@ class Dial:
         self.number = 0
         self.up = False
         self._lobby, self._tell, self._chance = lobby, tell, chance
-        self._at = chance.randrange(len(self._urls)) if len(self._urls) > 1 else 0  # the address that is dialled
-        self._failures = 0  # since the last wait was doubled
-        self._moves = 0  # in a row
+        self._at = chance.randrange(len(self._urls)) if len(self._urls) > 1 else 0  # index of the current address
+        self._failures = 0  # failures since the wait was last doubled
+        self._moves = 0  # redirections in a row
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket: zmq.Socket[bytes] | None = None
         self._monitor: zmq.Socket[bytes] | None = None
         self._poller = zmq.Poller()
         self._wait = FIRST_WAIT
-        self._next = 0.0  # when the state changes by itself: the next try, or giving up on this one
-        self._since = 0.0  # when it came up
+        self._next = 0.0  # when to make the next try, or to give up this one
+        self._since = 0.0  # when the connection came up
         options = "--key FILE and --server-key KEY"
         self._handshakes = [Handshakes(url, lobby.pair is not None, options) for url in self._urls]
-        self.playing = False  # as far as can be told from what the bot is asked
+        self.playing = False  # a guess from the commands that the bot gets
         self._leaving: Bye | None = None
-        self._lost = math.inf  # since when there is no connection for a bot that is leaving
+        self._lost = math.inf  # when a leaving bot lost its connection
 
     def watch(self, descriptor: int, for_writing: bool = False) -> None:
+        """Let `poll` also wait for this descriptor to become readable, or writable if `for_writing`."""
         self._poller.register(descriptor, zmq.POLLOUT if for_writing else zmq.POLLIN)
 
     def forget(self, descriptor: int) -> None:
+        """Stop waiting for a descriptor."""
         self._poller.unregister(descriptor)
 
     def redial(self, hello: Hello) -> None:
-        """Leave this connection, if there is one, and say this hello on a new one at once."""
+        """Leave the current connection, if any, and open a new one at once with this hello."""
         self.hello = self._says(hello)
         self._drop(0)
         self._next = 0.0
 
     def hang_up(self, reason: str) -> None:
-        """Say goodbye and do not dial until redial."""
+        """Say goodbye and do not dial again until redial."""
         self.send(Bye(reason))
         self._drop(1000 if self.up else 0)
         self._next = math.inf
@@ -158,7 +166,7 @@ class Dial:
     def leave(self, reason: str) -> None:
         """Finish the current game and take no other.
 
-        `poll` or `receive` raises LeftLobby once the lobby has said goodbye, or there is nothing to wait for.
+        `poll` or `receive` raises LeftLobby once the lobby has said goodbye, or when there is nothing to wait for.
         """
         if self._leaving is None:
             self._leaving = Bye(printable(f"{LEAVING}: {reason}"))
@@ -167,9 +175,15 @@ class Dial:
                 self.send(self._leaving)
 
     def poll(self, seconds: float | None) -> list[int]:
-        """Wait for something to do, at most this long (None: a day); the caller's descriptors that are ready.
+        """Wait for something to do and return the caller's descriptors that are ready.
 
-        Raises Replaced, LeftLobby, AccessRefused.
+        Args:
+            seconds: The longest wait; None for a day.
+
+        Raises:
+            Replaced: A newer connection of the same bot took over.
+            LeftLobby: The bot has left, as announced.
+            AccessRefused: Dialling again cannot help.
         """
         now = time.monotonic()
         if self._leaving and not self.up and (not self.playing or now - self._lost > LAST_GAME):
@@ -180,7 +194,7 @@ class Dial:
         wait = min(_DAY if seconds is None else seconds, _DAY if self.up else self._next - now)
         ready = self._poller.poll(int(wait * 1000) + 1 if wait > 0 else 0)
         if not self.up and self._socket is not None and time.monotonic() >= self._next:
-            self._fail("no answer")
+            self._fail("no response")
         descriptors = []
         for who, _ in ready:
             if isinstance(who, int):
@@ -190,9 +204,14 @@ class Dial:
         return descriptors
 
     def receive(self) -> Message | None:
-        """Return the next message, None if there is none. A lobby that breaks the protocol is left, and dialled again.
+        """Return the next message, or None if there is none now.
 
-        Raises Replaced, LeftLobby, AccessRefused.
+        A lobby that breaks the protocol is disconnected and dialled again.
+
+        Raises:
+            Replaced: A newer connection of the same bot took over.
+            LeftLobby: The bot has left, as announced.
+            AccessRefused: Dialling again cannot help.
         """
         if not self.up:
             return None
@@ -202,7 +221,7 @@ class Dial:
         except zmq.Again:
             return None
         except FrameError as error:
-            self._fail(f"the lobby sent what is no message: {error}")
+            self._fail(f"the lobby sent an invalid message: {error}")
             return None
         if isinstance(message, Bye):
             self._dismissed(message.reason)
@@ -213,17 +232,20 @@ class Dial:
         return message
 
     def send(self, message: Message) -> None:
-        """Send a message. A line of stderr that cannot leave now is dropped; a lobby that takes no answer is left."""
+        """Send a message.
+
+        A line of stderr that cannot be sent now is dropped. A lobby that reads no answers is disconnected.
+        """
         if self.up:
             assert self._socket is not None
             try:
                 self._socket.send_multipart(encode(message), zmq.NOBLOCK if isinstance(message, Stderr) else 0)
             except zmq.Again:
                 if not isinstance(message, Stderr):
-                    self._fail("the lobby does not read what it is sent")
+                    self._fail("the lobby does not read its input")
 
     def close(self, reason: str = "") -> None:
-        """Say goodbye if there is a connection and a reason, and close (once)."""
+        """Close it (once), after a goodbye if there is a connection and a reason."""
         if reason:
             self.send(Bye(reason))
         self._drop(1000 if self.up else 0)
@@ -231,7 +253,7 @@ class Dial:
 
     @property
     def url(self) -> str:
-        """Return the address that is dialled, or was last."""
+        """Return the address that is dialled now, or was dialled last."""
         return self._urls[self._at]
 
     def _says(self, hello: Hello | None) -> Hello | None:
@@ -275,13 +297,13 @@ class Dial:
                 self.send(self._leaving)
         elif event["event"] == _REFUSED and event["value"] == _BUSY:
             self._fail(
-                "the lobby does not let this key in now: it has trouble, or the key comes too often or has expired"
+                "the lobby does not accept this key now: it has trouble, or the key comes too often or has expired"
             )
         else:
             self._last_words()
             if event["event"] == _REFUSED and (pair := self._lobby.pair):
                 self._refuse(
-                    f"the lobby does not let this key in: ask its operator whether {pair.public} is allowed, was "
+                    f"the lobby does not accept this key: ask its operator whether {pair.public} is allowed, was "
                     "revoked or was replaced"
                 )
             try:
@@ -296,7 +318,7 @@ class Dial:
         raise AccessRefused(f"{self.url}: {reason}")
 
     def _last_words(self) -> None:
-        """Process what was read and not yet taken: a lobby says why before it cuts the connection."""
+        """Process all received messages: a lobby gives its reason before it cuts the connection."""
         while self.up and self.receive() is not None:
             pass
 
@@ -304,7 +326,7 @@ class Dial:
         """Handle a goodbye of the lobby."""
         kind, _, why = reason.partition(":")
         if kind == REFUSED:
-            self._refuse(f"the lobby refuses this: {why.strip()}")
+            self._refuse(f"refused by the lobby: {why.strip()}")
         self._tell("bye", reason)
         if kind == REPLACED:
             self._drop(0)
@@ -317,7 +339,7 @@ class Dial:
         self._fail("", onward=True)  # a restarted lobby continues the game
 
     def _follow(self, where: Sequence[str]) -> bool:
-        """Dial the address that the lobby named next, if it is one of ours."""
+        """Dial the address that the lobby named, if it is one of ours. Return False if it is not followed."""
         if not where or where[0] not in self._urls or self._moves == _MOVES:
             return False
         self._moves += 1
@@ -328,7 +350,8 @@ class Dial:
     def _fail(self, reason: str, onward: bool = False) -> None:
         """Drop a connection that failed or was lost, and retry after a wait.
 
-        The wait grows with each round of all addresses. Continue at the next one if `onward`, or without a connection.
+        The wait grows with each round of all addresses. The next address is dialled if `onward`, or if there was no
+        connection.
         """
         if self._socket is None:
             return

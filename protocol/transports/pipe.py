@@ -1,7 +1,7 @@
-"""Bytes through pipes: the asking end of a child process, and the answering loop on stdin and stdout.
+"""Transport over pipes: the asking side of a child process, and the answering loop on stdin and stdout.
 
-Starting and ending the process is the launcher's part; this file has the descriptors only.
-Reads and writes block inside and never suspend, because a round trip costs 5 µs that way.
+The launcher starts and ends the process; this module only handles the descriptors. Reads and writes block and never
+suspend, because a round trip then takes only 5 µs.
 """
 
 import contextlib
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 CHUNK = 64 * 1024
 STDERR_TAIL = 64 * 1024
-PENDING = 4 * 1024 * 1024  # bytes held of a peer that talks while it does not listen
+PENDING = 4 * 1024 * 1024  # bytes kept of a peer that writes but does not read
 WRITE_PATIENCE = 10.0  # seconds
 SLOW_WRITE = 0.01  # seconds; a write to a pipe takes some µs
-_WATCHED_WRITES = 8  # after a slow one
-_SLICE = 100_000.0  # seconds: longer than a day, less than what poll can wait
+_WATCHED_WRITES = 8  # writes measured after a slow one
+_SLICE = 100_000.0  # seconds: longer than a day, shorter than the longest wait of poll
 _FULL_PIPE = 1024 * 1024  # bytes: the most that Linux lets a pipe hold without privileges
 
 
 class Pipe:
-    """A child's stdin, stdout and stderr as a Transport, which owns the descriptors and closes them.
+    """A Transport over a child's stdin, stdout and stderr. It owns the descriptors and closes them.
 
-    `stderr_tail` keeps the last 64 KiB of the child's stderr, `stderr_size` counts all of its bytes; it is drained
-    whenever we wait. `on_stderr` gets all of it, in pieces as they are read.
+    Attributes:
+        stderr_tail: The last 64 KiB of the child's stderr, which is drained whenever we wait.
+        stderr_size: The number of all bytes of its stderr.
+        on_stderr: Called with each piece of stderr as it is read, and with b"" at its end.
     """
 
     def __init__(
@@ -50,9 +52,9 @@ class Pipe:
         self.now = time.monotonic
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._pending = bytearray()
-        self._broken = False  # the child no longer reads; what it said is still read
-        self._watched_writes = 0  # how many of the next writes are measured
-        self._reader_cost = 0.0  # seconds of our writes, and reads of stderr, that the child made slow
+        self._broken = False  # the child no longer reads; its output is still read
+        self._watched_writes = 0  # number of the next writes to measure
+        self._reader_cost = 0.0  # seconds by which the child slowed down our writes
         self._poll = select.poll()
         self._poll.register(stdout, select.POLLIN)
         os.set_blocking(stdin, False)
@@ -83,12 +85,16 @@ class Pipe:
         return exchanged
 
     def take_reader_cost(self) -> float:
-        """Return the seconds that the child made our writes last since the last call."""
+        """Return the seconds by which the child slowed down our writes since the last call."""
         cost, self._reader_cost = self._reader_cost, 0.0
         return cost
 
     def wait_for_output(self, ms: int) -> bool | None:
-        """Wait at most so long for output, or its end. Return whether there is some; None after a read of stderr."""
+        """Wait up to `ms` milliseconds for output or its end.
+
+        Returns:
+            True if there is output to read, False if none came in time, None if stderr was read instead.
+        """
         if self._pending or self._stdout < 0:
             return True
         found: bool | None = False
@@ -100,7 +106,10 @@ class Pipe:
         return found
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """Write as Transport.write does; None is 10 s. Reads meanwhile, so that two full pipes cannot lock up."""
+        """Write as Transport.write does; the default time limit is 10 s.
+
+        It reads output meanwhile, so that two full pipes cannot cause a deadlock.
+        """
         if self._broken:
             return
         try:
@@ -111,7 +120,7 @@ class Pipe:
             self._broken = True
             return
         if sent < len(data):
-            # The pipe is full, so we wait for the child to read. That is its time, or it could think for free.
+            # The pipe is full, so we wait for the child to read. The child is charged, or it could think for free.
             began = time.monotonic()
             self._write_rest(data[sent:], began + WRITE_PATIENCE if deadline is None else deadline)
             if (waited := time.monotonic() - began) > SLOW_WRITE:
@@ -125,12 +134,12 @@ class Pipe:
         return sent
 
     def _write_in_two(self, data: bytes) -> int:
-        """Write all but the last byte, then that, and measure the processor time of both.
+        """Write all but the last byte, then that byte, and measure the processor time of both writes.
 
-        A child that watches its input in hundreds of thousands of places (epoll, on copies of the descriptor) makes
-        each write wake all of them, inside our call. A write can also be slow because this process lost its core, which
-        is no processor time, or because of an interrupt, which the child has no part in: that hits one of two writes.
-        So twice the shorter one is what the child costs.
+        A child may watch its input in hundreds of thousands of places (epoll on duplicated descriptors). Each write
+        then wakes all of them, inside our call. A write can also be slow for reasons outside the child: this process
+        lost its core, which is not processor time, or an interrupt came, which hits only one of the two writes. Twice
+        the shorter write is therefore the child's cost.
         """
         began = time.thread_time()
         sent = os.write(self._stdin, data[:-1])
@@ -163,18 +172,18 @@ class Pipe:
                     except BlockingIOError:  # a spurious wake-up
                         continue
                 self._drain_stderr()
-            if wait <= 0:  # also for a peer that floods stderr
-                raise PeerTimeout("no whole answer before the deadline")
+            if wait <= 0:  # checked after each poll, because a peer may flood stderr
+                raise PeerTimeout("no complete answer before the deadline")
 
     def drain_stderr(self) -> bytes:
-        """Read what stderr holds now, a bounded amount, and return the tail."""
+        """Read the current content of stderr, up to a limit, and return the tail."""
         drained = 0
         while self._stderr is not None and drained < _FULL_PIPE and (size := self._drain_stderr()):
             drained += size
         return bytes(self.stderr_tail)
 
     def close(self) -> None:
-        """Close the descriptors (once); the child reads end of file. The tail of stderr stays."""
+        """Close the descriptors (idempotent). The child reads end of file; `stderr_tail` stays."""
         self.close_stdin()
         if self._stdout >= 0:
             os.close(self._stdout)
@@ -184,13 +193,13 @@ class Pipe:
             self._stderr = None
 
     def close_stdin(self) -> None:
-        """Tell the child that nothing more will come, and still read what it says."""
+        """Close the child's stdin. Its remaining output can still be read."""
         if self._stdin >= 0:
             os.close(self._stdin)
             self._stdin, self._broken = -1, True
 
     def _drain_stderr(self) -> int:
-        """Read stderr once into the tail and return how many bytes came. `on_stderr` gets b"" at the end, too."""
+        """Read stderr once into the tail and return the number of bytes. At the end, `on_stderr` gets b""."""
         assert self._stderr is not None
         try:
             data = os.read(self._stderr, CHUNK)
@@ -208,14 +217,14 @@ class Pipe:
         return len(data)
 
     def _write_rest(self, data: bytes, deadline: float) -> None:
-        """Write what a slow child takes, and keep reading its output."""
+        """Write the rest as fast as a slow child reads it, and keep reading its output."""
         self._poll.register(self._stdin, select.POLLOUT)
         try:
             while data and not self._broken:
                 wait = deadline - time.monotonic()
                 if wait <= 0:
-                    self._broken = True  # another command would be glued to half of this one
-                    raise PeerTimeout("the peer does not read what it is sent", code="does-not-read")
+                    self._broken = True  # the next command would be joined to half of this one
+                    raise PeerTimeout("the peer does not read its input", code="does-not-read")
                 for descriptor, _ in self._poll.poll(min(wait, _SLICE) * 1000):
                     if descriptor == self._stdin:
                         data = data[self._write_some(data) :]
@@ -242,13 +251,13 @@ class Pipe:
             return
         self._pending += data
         if not data or len(self._pending) > PENDING:
-            self._broken = True  # it ended, or talks without end: the reader will find out which
+            self._broken = True  # it ended, or it writes without end; a later read will show which
 
 
 def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None:
-    """Answer stdin on stdout (descriptors that block) until `quit` or the end of input.
+    """Answer stdin on stdout (blocking descriptors) until `quit` or the end of input.
 
-    Each answer is written before the next is worked out.
+    Each answer is written before the next is computed.
     """
     receive, next_answer, fast_path = responder.receive, responder.next_answer, responder.fast_path
     while not responder.closed:
@@ -261,15 +270,15 @@ def serve_stdio(responder: "Responder", stdin: int = 0, stdout: int = 1) -> None
                 sent = os.write(stdout, answer)
                 while sent < len(answer):
                     sent += os.write(stdout, answer[sent:])
-            except BrokenPipeError:  # the controller left: as at the end of input
+            except BrokenPipeError:  # the controller has gone, as at the end of input
                 return
             except OSError as error:
                 raise OutputError(error.errno, error.strerror) from None
 
 
 def report_on_stderr(error: Exception) -> None:
-    """Print the traceback of a handler on stderr, if there is one and it has a reader."""
-    import traceback  # not needed while all is well, and an engine is to start quickly
+    """Print the traceback of an exception on stderr, if stderr is open."""
+    import traceback  # rarely needed, and it would slow down the start of an engine
 
     if sys.stderr is not None:  # without it the traceback would be printed on stdout
         with contextlib.suppress(OSError):

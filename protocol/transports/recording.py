@@ -1,13 +1,14 @@
-"""Writes what passes to and from a program into a file, which `ggp tap --show` reads. It never fails its user.
+r"""Writes a program's input and output to a file that `ggp tap --show` reads. A write error never stops the program.
 
     # ggp tap 1 2026-01-31T12:00:00.123456+00:00 12345.678901 ["./bot", "--fast"]
-    12345.700123 > b'1 name\\n'
-    12345.700456 < b'=1 bot\\n\\n'
-    12345.700789 ! b'what went to stderr\\n'
+    12345.700123 > b'1 name\n'
+    12345.700456 < b'=1 bot\n\n'
+    12345.700789 ! b'what went to stderr\n'
     # 12345.800000 end of input
     # 12346.000000 exit status 0
 
-Seconds are of the monotonic clock, to the microsecond; the head line says what they were on the wall's at the start.
+Seconds come from the monotonic clock, with microseconds. The head line gives the wall-clock time at the start, and the
+same moment in seconds.
 """
 
 import fcntl
@@ -28,21 +29,31 @@ _TRIES = 1000
 
 
 class NotARecord(Problem):
-    """A file that exists and was not written by a tap; str() says what to do."""
+    """A refusal to append to an existing file that `ggp tap` did not write; str() says what to do."""
 
     code = "not-a-recording"
 
 
 class Recording:
-    """A session at the end of `path`, which may hold earlier ones. Raises NotARecord.
+    """A session that is appended to `path`, which may hold earlier ones.
 
-    A file that another tap is writing is left to it: this one takes the next free number, `x.2.log` for `x.log`.
-    A file that was removed, replaced or truncated meanwhile is begun anew, with its folder, and says so.
-    The first other error goes to `warn`; after it nothing is written.
+    If another tap is writing the file, this one takes the next free number, such as `x.2.log` for `x.log`. If the file
+    is removed, replaced or truncated meanwhile, it is begun anew, with its folder, and notes this. The first other
+    error is reported to `warn`; nothing more is written after it.
     """
 
     def __init__(self, path: Path, command: Sequence[str], warn: Callable[[str], None], most: int = 0) -> None:
-        """Begin a session. From `most` bytes on the file becomes `PATH.1`, in place of an earlier one; 0: no limit."""
+        """Begin a session.
+
+        Args:
+            path: The file.
+            command: The recorded program and its arguments.
+            warn: Called with the message of the first error.
+            most: From this size in bytes on, rename the file to `PATH.1`, replacing an earlier one; 0 for no limit.
+
+        Raises:
+            NotARecord: The file exists and is not a recording.
+        """
         self.path = path
         self._command, self._warn, self._most = list(command), warn, most
         self._file, self._size = -1, 0
@@ -53,7 +64,13 @@ class Recording:
         self._begin()
 
     def chunk(self, mark: str, seconds: float, data: bytes) -> None:
-        """Record bytes: `>` to the program, `<` from it, `!` its stderr; `seconds` of the monotonic clock."""
+        """Record bytes: `>` to the program, `<` from it, `!` its stderr.
+
+        Args:
+            mark: The direction.
+            seconds: Time of the monotonic clock.
+            data: The bytes; b"" is the end of the stream.
+        """
         if self._file < 0:
             return
         if self._most and self._size >= self._most:
@@ -62,10 +79,12 @@ class Recording:
         self._write(format_line(mark, seconds, data))
 
     def note(self, text: str) -> None:
+        """Record a comment with the current time."""
         self._stay_there()
         self._write(_note(text))
 
     def close(self) -> None:
+        """Close the file (idempotent)."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -76,7 +95,7 @@ class Recording:
         self._size, self._inode = found.st_size, (found.st_dev, found.st_ino)
 
     def _stay_there(self) -> None:
-        """Begin the file anew if what was written is no longer in it."""
+        """Begin the file anew if it was removed, replaced or truncated."""
         if self._file < 0:
             return
         try:
@@ -99,7 +118,7 @@ class Recording:
             self._give_up(error)
             return
         self._begin()
-        self._write(_note(f"the file was {how}: what came before is not in it"))
+        self._write(_note(f"the file was {how}: earlier lines are lost"))
 
     def _begin(self) -> None:
         wall = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -120,7 +139,7 @@ class Recording:
         data = f"{line}\n".encode()
         self._size += len(data)
         try:
-            while data:  # a disk that is filling up takes a part
+            while data:  # a disk that fills up may take only a part
                 data = data[os.write(self._file, data) :]
         except OSError as error:
             self._give_up(error)
@@ -128,7 +147,7 @@ class Recording:
     def _give_up(self, error: OSError | NotARecord) -> None:
         self.close()
         why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        self._warn(f"{why}: the dialogue goes on and is not recorded")
+        self._warn(f"{why}: the dialogue continues but is not recorded")
 
 
 def _note(text: str) -> str:
@@ -141,10 +160,10 @@ def _open(path: Path) -> tuple[Path, int]:
         file = open_to_append(tried, 0o666)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise NotARecord(f"{tried} is no plain file: name another file")
+                raise NotARecord(f"{tried} is not a regular file: name another file")
             head = os.pread(file, len(HEAD), 0).decode("utf-8", "replace")
             if head and head != HEAD:
-                raise NotARecord(f"{tried} is there and is no record of `ggp tap`: name another file")
+                raise NotARecord(f"{tried} exists and is not a recording of `ggp tap`: name another file")
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)
@@ -153,4 +172,4 @@ def _open(path: Path) -> tuple[Path, int]:
             raise
         else:
             return tried, file
-    raise FileExistsError(0, "too many taps write it", str(path))
+    raise FileExistsError(0, "too many taps are writing it", str(path))

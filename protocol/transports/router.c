@@ -1,5 +1,5 @@
-/* The messages of a ZeroMQ ROUTER socket, many in one call: pyzmq takes a call and a few objects for every frame. It
-   uses the libzmq that pyzmq has loaded, whose functions it finds at run time. */
+/* Reads many messages of a ZeroMQ ROUTER socket in one call, because pyzmq needs a call and a few objects for every
+   frame. It uses the libzmq that pyzmq has loaded and looks up its functions at run time. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { /* of zmq.h */
+enum { /* from zmq.h */
     NOBLOCK = 1,
     SNDMORE = 2,
     EVENTS = 15,
@@ -73,7 +73,7 @@ static PyObject *attach(PyObject *module, PyObject *file) {
 
 static void *handle_of(PyObject *number) { return PyLong_AsVoidPtr(number); }
 
-/* The next frame in `message`; -1: there is none now, -2: another error, which is set. */
+/* Read the next frame into `message`. Return -1 if there is none now, -2 for another error, which is set. */
 static int next_frame(void *socket, Message *message) {
     int number = EINTR;
     zmq.msg_init(message);
@@ -99,7 +99,7 @@ static PyObject *text_of(const Message *message, const char *name) {
     return PyUnicode_FromString(text ? text : "");
 }
 
-/* Whose the connection of this message is. */
+/* Return the descriptor, user and address of this message's connection. */
 static PyObject *source_of(const Message *message) {
     PyObject *user = text_of(message, "User-Id"), *address = text_of(message, "Peer-Address"), *source = NULL;
     if (user != NULL && address != NULL)
@@ -109,7 +109,7 @@ static PyObject *source_of(const Message *message) {
     return source;
 }
 
-/* One message, or NULL; without an error: there is none. `last`: no other may be read before this one was looked at. */
+/* Return one message, or NULL, with no error set if there is none. `last`: process it before reading another one. */
 static PyObject *next_message(void *socket, PyObject *known, long most, int *last) {
     Message message;
     if (next_frame(socket, &message) != 0)
@@ -119,7 +119,7 @@ static PyObject *next_message(void *socket, PyObject *known, long most, int *las
     zmq.msg_close(&message);
     while (more && frames != NULL && is_known >= 0 && PyList_Size(frames) < most) {
         int got = next_frame(socket, &message);
-        if (got == -1) /* the frames of a message come together */
+        if (got == -1) /* libzmq delivers only complete messages */
             PyErr_SetString(PyExc_OSError, "half a message");
         if (got != 0)
             goto done;
@@ -197,7 +197,7 @@ static PyObject *send_all(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyObject *payload = PySequence_GetItem(args[3], i);
         if (payload == NULL)
             return NULL;
-        if (!PyBytes_Check(payload)) { /* before half of a message is sent */
+        if (!PyBytes_Check(payload)) { /* checked before half of a message is sent */
             PyErr_SetString(PyExc_TypeError, "a payload is bytes");
             sent = -1;
         }

@@ -1,6 +1,6 @@
-"""SIGINT and SIGTERM as a descriptor to poll, because an exception out of nowhere leaves sockets half closed.
+"""SIGINT and SIGTERM as a descriptor to poll, because an exception at any point would leave sockets half closed.
 
-Only within `raising` is a signal an exception at once. For the main thread alone.
+Only within `raising` does a signal raise an exception at once. For the main thread only.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def on_signals(handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals) -> Iterator[None]:
-    """Call `handler` at each of these signals in here. A SIGHUP that is ignored, as under nohup, stays so."""
+    """Call `handler` at each of these signals in this context. An ignored SIGHUP, as under nohup, stays ignored."""
     kept = {number: signal.getsignal(number) for number in numbers}
     if kept.get(signal.SIGHUP) == signal.SIG_IGN:
         del kept[signal.SIGHUP]
@@ -30,7 +30,7 @@ def on_signals(handler: Callable[[int, FrameType | None], object], *numbers: sig
 
 
 class Stopped(BaseException):
-    """A signal that asked this process to end; `number` is the signal."""
+    """A request to exit, made by the signal `number`."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -38,10 +38,10 @@ class Stopped(BaseException):
 
 
 class Stopping:
-    """A context manager whose `descriptor` is readable from the first signal on; `check` raises Stopped then.
+    """A context manager whose `descriptor` becomes readable at a signal; `check` then raises Stopped.
 
-    `number` is that of the last signal, 0 before the first one. With a `notice` the first signal raises nothing: the
-    notice is written to stderr, and only the second signal raises.
+    `number` is the last signal, 0 before the first. With a `notice`, the first signal only writes the notice to stderr;
+    the second one raises.
     """
 
     def __init__(self, notice: str = "") -> None:
@@ -53,7 +53,7 @@ class Stopping:
         self._raising = False
 
     def __enter__(self) -> "Stopping":
-        # Written to when the signal comes, and not when Python next looks: that may be after a poll without end.
+        # The descriptor is written at once; Python's own handler would run only after a poll that may never end.
         self._wakeup = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, self._take) for number in STOP_SIGNALS}
         return self
@@ -66,7 +66,7 @@ class Stopping:
         os.close(self._wake)
 
     def check(self) -> None:
-        """Raise Stopped if a signal asked for it, and empty `descriptor`, which other signals make readable too."""
+        """Raise Stopped if a signal requested it. Otherwise just drain `descriptor`, which other signals fill too."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 4096)
         if self._signals > self._spared:
@@ -74,15 +74,15 @@ class Stopping:
 
     @contextlib.contextmanager
     def raising(self, again: bool = False, first: bool = False) -> Iterator[None]:
-        """Let a signal raise Stopped at once in here.
+        """Let a signal raise Stopped at once in this context.
 
         Args:
-            again: Only a further signal raises.
-            first: Even the first signal, or one that has come, raises, whatever the notice says.
+            again: Only a further signal raises, not one that has already come.
+            first: Even the first signal raises, despite the notice, or one that has already come.
         """
         spared = self._spared
         try:
-            self._raising = True  # before the check: none may come in between
+            self._raising = True  # before the check, so that no signal is missed in between
             if again or first:
                 self._spared = 0
             if not again:
@@ -96,6 +96,6 @@ class Stopping:
         self.number = number
         self._signals += 1
         if self._signals <= self._spared:
-            write_stderr(f"{self._notice}\n")  # not print: the signal may have come in the middle of one
+            write_stderr(f"{self._notice}\n")  # not print, which the signal may have interrupted
         elif self._raising:
             raise Stopped(number)

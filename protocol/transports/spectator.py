@@ -1,10 +1,10 @@
-"""Watches the matches of a lobby: a SUB socket that requests the events it missed (PROTOCOL §7).
+"""Follows the matches of a lobby through a SUB socket that requests the events it missed (PROTOCOL §7).
 
     with Spectator("tcp://127.0.0.1:7712") as there:
         for event in there.match("5feceb66-6b86b273-1-1"):   # from the first event to the last, each once
             print(event)
 
-It sends subscriptions only. It reconnects as long as that may help. The caller decides what an event means.
+It sends only subscriptions, and reconnects as long as that may help. The caller decides what an event means.
 """
 
 import secrets
@@ -42,15 +42,15 @@ from ggp.protocol.transports.zmq import Handshakes, check_url, is_loopback, new_
 
 PATIENCE = 3.0  # seconds until an unanswered request is repeated
 QUIET = 10.0  # seconds of silence after which a request checks whether the last message was lost
-_AGAIN = 0.2  # seconds between requests for one match, at least
+_AGAIN = 0.2  # the shortest time in seconds between requests for one match
 _RECONNECT_MS, _LONGEST_MS = 250, 5_000
 _HANDSHAKE_MS = 10_000
 _UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _DOWN: dict[int, str] = {
-    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby lets no more spectators in for now",
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the lobby accepts no more spectators for now",
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed",
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed",
-    zmq.EVENT_CLOSED: "no program listens there",
+    zmq.EVENT_CLOSED: "nothing is listening at this address",
     zmq.EVENT_DISCONNECTED: "the connection was lost",
 }
 
@@ -62,43 +62,43 @@ class MatchUnavailable(CodedError, LookupError):
 
 
 class MatchEvent(NamedTuple):
-    """The next event of a match that is followed."""
+    """The next event of a followed match."""
 
     match: str
     event: Event
 
 
 class MatchRestarted(NamedTuple):
-    """The match was restarted: discard its events; they are sent again from the first."""
+    """A restart of the match: discard its events, they are sent again from the first."""
 
     match: str
 
 
 class EventsMissing(NamedTuple):
-    """Events from this number on were lost; they are requested."""
+    """A gap: events from this number on were lost and are requested again."""
 
     match: str
     number: int
 
 
 class MatchUnknown(NamedTuple):
-    """The lobby does not know the match, which is no longer followed."""
+    """A match that the lobby does not know; it is no longer followed."""
 
     match: str
 
 
 class LadderNews(NamedTuple):
-    """News of the ladder that is followed; `roll` has the running matches."""
+    """News of the followed ladder; `roll` has the running matches."""
 
     news: News
 
 
 class Connected(NamedTuple):
-    """The connection is up."""
+    """A new connection to the lobby."""
 
 
 class Disconnected(NamedTuple):
-    """The connection is down, and why; it reconnects by itself."""
+    """A lost connection, with the reason; it is restored automatically."""
 
     reason: str
 
@@ -107,29 +107,33 @@ SpectatorUpdate = MatchEvent | MatchRestarted | EventsMissing | MatchUnknown | L
 
 
 class _Followed:
-    """A followed match or ladder: its topic, and its open request."""
+    """A followed match or ladder: its topic and its open request."""
 
     def __init__(self, kind: str, name: str, now: float) -> None:
         self.kind, self.name = kind, name
         self.topic = topic_of(kind, name)
         self.sequence = EventSequence()
-        self.question = b""  # topic of the request, while an answer is due
+        self.question = b""  # topic of the open request, or b""
         self.asked = 0  # the first number that was requested
         self.ask_at = now  # when the next request is due
-        self.behind = True  # until it was up to date once, and after each gap
+        self.behind = True  # until it is up to date for the first time, and after each gap
 
 
 class Spectator:
     """A client that follows matches: a context manager, for one thread.
 
-    `server_key` is the lobby's public key, "" on this machine. Raises AddressError for an invalid address, or for
-    another machine's without a key.
+    Args:
+        url: The lobby's address for spectators.
+        server_key: The lobby's public key; "" on this machine.
+
+    Raises:
+        AddressError: The address is invalid, or is another machine's and there is no key.
     """
 
     def __init__(self, url: str, server_key: str = "") -> None:
         check_url(url)
         if not server_key and not is_loopback(url):
-            raise AddressError(f"{url} is another machine: its public key is needed (--server-key)", code="keys-needed")
+            raise AddressError(f"{url} is another machine: give its public key (--server-key)", code="keys-needed")
         self.url = url
         self.up = False
         self.roll = Roll()
@@ -167,25 +171,26 @@ class Spectator:
         self.close()
 
     def close(self) -> None:
-        """Close it. Call it once."""
+        """Close it. Call this once."""
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
         self._socket.close(linger=0)
         self._context.term()
 
     def match(self, match: str) -> Iterator[Event]:
-        """Yield every event of a match, in order, to its end.
+        """Yield every event of a match, in order, until its end.
 
-        Raises MatchUnavailable for an unknown, dropped or restarted match (see Rewritten).
+        Raises:
+            MatchUnavailable: The match is unknown, or was dropped or restarted (see Rewritten).
         """
         self.follow(match)
         while True:
             update = self.read(QUIET)
             if isinstance(update, MatchUnknown):
-                raise MatchUnavailable(f"{self.url} knows no match {match}, or not any more")
+                raise MatchUnavailable(f"there is no match {match} at {self.url}, or it is no longer kept")
             if isinstance(update, MatchRestarted):
                 raise MatchUnavailable(
-                    f"the match {match} was taken up from an earlier ply: start again", code="match-restarted"
+                    f"the match {match} was resumed from an earlier ply: start again", code="match-restarted"
                 )
             if isinstance(update, MatchEvent):
                 yield update.event
@@ -193,22 +198,30 @@ class Spectator:
                     return
 
     def follow(self, match: str) -> None:
-        """Follow a match from its first event on. Raises ValueError for an invalid name."""
+        """Follow a match from its first event on.
+
+        Raises:
+            ValueError: The match id is invalid.
+        """
         if not is_match_id(match):
-            raise ValueError(f"{match!r} is no name of a match")
+            raise ValueError(f"{match!r} is not a valid match id")
         self._begin(MATCH, match)
 
     def leave(self, match: str) -> None:
-        """Stop following it."""
+        """Stop following a match."""
         if thread := self._threads.get(topic_of(MATCH, match)):
             self._end(thread)
 
     def follow_ladder(self, name: str = "") -> None:
-        """Follow what begins and ends in a ladder; without a name, in the lobby's."""
+        """Follow the beginnings and ends of a ladder's matches; without a name, the lobby's only ladder."""
         self._begin(LADDER, name)
 
     def read(self, seconds: float) -> SpectatorUpdate | None:
-        """Return the next update, None if there is none in time. Raises AccessRefused if the keys do not fit."""
+        """Return the next update, or None if there is none in time.
+
+        Raises:
+            AccessRefused: The lobby does not accept the keys.
+        """
         until = time.monotonic() + seconds
         while not self._updates:
             now = time.monotonic()
@@ -239,7 +252,7 @@ class Spectator:
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def _ask(self, now: float) -> None:
-        """Send the requests that are due, once connected."""
+        """Send the requests that are due, if connected."""
         for thread in self._threads.values() if self.up else ():
             if now >= thread.ask_at:
                 self._answered(thread)
@@ -256,7 +269,7 @@ class Spectator:
         thread.question = b""
 
     def _ask_soon(self, thread: _Followed) -> None:
-        """Request what is missing, unless an answer is due anyway."""
+        """Request missing events soon, unless an answer is due anyway."""
         if not thread.question:
             thread.ask_at = min(thread.ask_at, time.monotonic() + _AGAIN)
 
@@ -289,7 +302,7 @@ class Spectator:
         try:
             said, link = read_published(payload[0])
         except SpectatingError:
-            return  # of a later version; an event has a number, and is requested again
+            return  # from a later version; a missed event is noticed by its number and requested again
         if not thread.question:
             thread.ask_at = time.monotonic() + QUIET
         self._hear(thread, said, link)
@@ -333,7 +346,7 @@ class Spectator:
             self._ask_soon(thread)
 
     def _caught_up(self, thread: _Followed, count: int) -> None:
-        """Close the answered request; if it was one page of several, request the next."""
+        """Close the answered request. If it was one page of several, request the next."""
         self._answered(thread)
         sequence = thread.sequence
         thread.behind = thread.kind == MATCH and (sequence.missing or sequence.next < count)

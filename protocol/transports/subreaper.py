@@ -1,4 +1,7 @@
-"""What the kernel does for those who start processes: orphans come to them, a signal at a parent's end. Linux only."""
+"""Kernel services for programs that start processes: adopted orphans, and a signal when the parent ends.
+
+They exist only on Linux.
+"""
 
 import contextlib
 import ctypes
@@ -12,15 +15,15 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _adopting: list[bool] = []
-_spared: set[int] = set()  # children of others in this process, from before we adopted
-_ROUNDS = 50  # a stray may leave children of its own, which become ours when it is killed
-_PATIENCE = 1.0  # seconds for all of them to end: what is frozen is killed as soon as it goes on, and reaped then
+_spared: set[int] = set()  # children that this process had before it adopted orphans
+_ROUNDS = 50  # a killed stray may leave children, which then become ours
+_PATIENCE = 1.0  # seconds for all of them to end; a frozen process dies only when it is thawed
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every grandchild whose parent ends, wherever it hides, so that it can be ended.
+    """Become the parent of every orphaned descendant, so that it can be ended.
 
-    Only for a process that from now on knows every child that it starts: kill_strays then kills all others.
+    Only for a process that from now on knows every child it starts, because kill_strays kills all others.
     """
     _adopting.append(True)
     _spared.update(_children())
@@ -29,9 +32,9 @@ def adopt_orphans() -> None:
 
 @contextlib.contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Adopt orphans in here, and end those that are left at the end; nothing where they are adopted already.
+    """Adopt orphans in this context and kill those left at its end. Do nothing if orphans are adopted already.
 
-    No child may be started in here that is to outlive it, but for those that were there before.
+    Children started in this context must not outlive it.
     """
     if _adopting:
         yield
@@ -47,14 +50,14 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def end_with_parent(number: signal.Signals) -> None:
-    """Ask for this signal when the process that started us ends, however it ends."""
+    """Request this signal for when the process that started us ends, however it ends."""
     _prctl(_PR_SET_PDEATHSIG, number)
 
 
 def kill_strays(known: Container[int]) -> None:
-    """Kill and reap every child of this process that is not `known`: what others left behind when they ended.
+    """Kill and reap every child of this process that is not `known`: what other children left when they ended.
 
-    Does nothing in a process that did not adopt_orphans.
+    Do nothing in a process that did not call adopt_orphans.
     """
     until = time.monotonic() + _PATIENCE
     for _ in range(_ROUNDS if _adopting else 0):
@@ -71,7 +74,12 @@ def kill_strays(known: Container[int]) -> None:
 
 
 def _reap(pid: int, until: float) -> None:
-    """Wait for the end of a child. Raises ProcessLookupError, ChildProcessError where there is no such child."""
+    """Wait until `until` for a child to end, and reap it.
+
+    Raises:
+        ProcessLookupError: There is no such process.
+        ChildProcessError: It is not a child of this process.
+    """
     descriptor = os.pidfd_open(pid)
     try:
         end = select.poll()

@@ -1,7 +1,7 @@
-"""The sessions of a service take turns: each answers for a moment; a slow command runs in a process of its own.
+"""Turns for the sessions of a service: each answers for a moment, and slow commands run in separate processes.
 
-So a session delays the others by at most one short command. A slow command must change nothing, because a copy of this
-process answers it.
+A session thus delays the others by at most one short command. A slow command must change nothing, because a copy of
+this process answers it.
 """
 
 import contextlib
@@ -19,37 +19,40 @@ from ggp.protocol.transports.subreaper import end_with_parent
 
 MOMENT = 0.005  # seconds of answers until it is the next session's turn
 PROCESSES = 4  # slow commands at a time
-SECONDS = 330  # of processor time for one; an engine refuses what it expects to take 300
-_RETRY = 0.02  # seconds between two looks at answers that are not there yet
-_NICE = 10  # so that short answers come first
+SECONDS = 330  # processor time of one slow command; engines refuse commands that they expect to take 300
+_RETRY = 0.02  # seconds between two checks for pending answers
+_NICE = 10  # priority of slow commands, so that short ones come first
 _CHUNK = 64 * 1024
 
 
 class ServiceSession(Protocol):
-    """One controller of a service."""
+    """A session of one controller with a service."""
 
     responder: Responder
 
     def send(self, answer: bytes) -> bool:
-        """Return True if it takes more answers now; else it calls `Turns.add` once it does, or `Turns.forget`."""
+        """Send an answer. Return True if the session can take another one now.
+
+        Otherwise it calls `Turns.add` once it can, or `Turns.forget` if it has ended.
+        """
 
     def all_answered(self) -> None:
-        """Hear that everything it received is answered."""
+        """Note that everything received so far is answered."""
 
 
 class Turns:
     """The queues of a service's sessions.
 
-    `add` a session that has received something, `step` while `ready`, `collect` when `descriptor` is readable.
+    `add` a session that has received something, `step` while `ready`, and `collect` when `descriptor` is readable.
     """
 
     def __init__(self) -> None:
         self._ready: deque[ServiceSession] = deque()
-        self._waiting: deque[ServiceSession] = deque()  # with a slow command
-        self._unanswered: list[ServiceSession] = []  # whose answer is not there yet
-        self._next = 0.0  # when to look at these again
-        self._running: dict[int, _Child] = {}  # by the descriptor of its answer
-        self._busy: set[int] = set()  # the id of each session that is in one of these
+        self._waiting: deque[ServiceSession] = deque()  # those with a slow command that has not started
+        self._unanswered: list[ServiceSession] = []  # those whose answer is not ready
+        self._next = 0.0  # when to check these again
+        self._running: dict[int, _Child] = {}  # by the descriptor of the answer
+        self._busy: set[int] = set()  # the id() of every session in the above
         self._poll = select.epoll()
         self.descriptor = self._poll.fileno()
 
@@ -60,14 +63,14 @@ class Turns:
 
     @property
     def wait(self) -> float:
-        """Return the seconds until there is something to do, if nothing arrives before."""
+        """Return the seconds until there is something to do, if nothing arrives earlier."""
         if self._ready:
             return 0.0
         return max(0.0, self._next - time.monotonic()) if self._unanswered else math.inf
 
     @property
     def running(self) -> int:
-        """Return how many slow commands have a process now."""
+        """Return the number of slow commands that are running."""
         return len(self._running)
 
     @property
@@ -76,17 +79,17 @@ class Turns:
         return not self._busy
 
     def busy(self, session: ServiceSession) -> bool:
-        """Return True if a session has unanswered commands, and should be sent no more."""
+        """Return True if a session has unanswered commands and should get no more input."""
         return id(session) in self._busy
 
     def add(self, session: ServiceSession) -> None:
-        """Add a session that may have something to answer."""
+        """Queue a session that may have something to answer."""
         if id(session) not in self._busy:
             self._busy.add(id(session))
             self._ready.append(session)
 
     def forget(self, session: ServiceSession) -> None:
-        """Forget a session that has ended, and end its slow command."""
+        """Remove a session that has ended, and kill its slow command."""
         if id(session) in self._busy:
             self._busy.discard(id(session))
             for queue in (self._ready, self._waiting, self._unanswered):
@@ -119,7 +122,7 @@ class Turns:
             session.all_answered()
 
     def collect(self) -> None:
-        """Take the answers to slow commands; sessions that wait for an answer get a turn again."""
+        """Send the answers of finished slow commands, and requeue sessions that wait for an answer."""
         if self._unanswered and time.monotonic() >= self._next:
             self._next = time.monotonic() + _RETRY
             self._ready += self._unanswered
@@ -134,14 +137,16 @@ class Turns:
                 continue
             self._end(descriptor)
             session, whole = child.session, child.answer.endswith(b"\n\n")
-            refusal = session.responder.drop_held(f"this took more than {SECONDS} s of processor time, or memory")
+            refusal = session.responder.drop_held(
+                f"this took more than {SECONDS} s of processor time, or too much memory"
+            )
             self._busy.discard(id(session))
             if session.send(bytes(child.answer) if whole else refusal):
                 self.add(session)
         self._start()
 
     def close(self) -> None:
-        """End all slow commands."""
+        """Kill all slow commands."""
         for descriptor in list(self._running):
             self._end(descriptor, kill=True)
         self._poll.close()
@@ -153,7 +158,7 @@ class Turns:
                 child = _Child(session)
             except OSError as error:
                 self._busy.discard(id(session))
-                refusal = session.responder.drop_held(f"there is no process for this now: {error.strerror}")
+                refusal = session.responder.drop_held(f"cannot start a process for this command: {error.strerror}")
                 if session.send(refusal):
                     self.add(session)
                 continue
@@ -167,10 +172,14 @@ class Turns:
 
 
 class _Child:
-    """A copy of this process that answers one command and ends."""
+    """A copy of this process that answers one command and exits."""
 
     def __init__(self, session: ServiceSession) -> None:
-        """Start the process. Raises OSError."""
+        """Start the process.
+
+        Raises:
+            OSError: The process cannot be started.
+        """
         self.session, self.answer = session, bytearray()
         self.descriptor, write = os.pipe2(os.O_CLOEXEC)
         try:
@@ -189,7 +198,10 @@ class _Child:
 
 
 def answer_and_exit(responder: Responder, write: int) -> NoReturn:
-    """Answer the slow command in a child process. Use or close nothing of the parent: no socket and no buffer."""
+    """Answer the slow command in a child process.
+
+    It must not use or close anything of the parent's: no socket and no buffer.
+    """
     try:
         end_with_parent(signal.SIGKILL)
         signal.set_wakeup_fd(-1)

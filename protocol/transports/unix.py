@@ -1,7 +1,7 @@
-"""The same bytes over a Unix stream socket: a service whose every connection is a session (PROTOCOL §7).
+"""A service on a Unix stream socket, where every connection is a session (PROTOCOL §7).
 
-For a program of this machine that asks often: a round trip takes a quarter of ZeroMQ's, which has a thread at each end.
-Every process that may write to the socket's file may connect.
+It is for programs on this machine that ask often: a round trip takes a quarter of the time of ZeroMQ, which has a
+thread at each end. Every process that may write to the socket's file may connect.
 """
 
 import contextlib
@@ -27,18 +27,21 @@ _URL = re.compile(r"unix://(/[^\0]*)")
 
 
 def path_of(url: str) -> str:
-    """Return the file of `unix:///PATH`. Raises AddressError."""
+    """Return the file of `unix:///PATH`.
+
+    Raises:
+        AddressError: The URL has another form.
+    """
     found = _URL.fullmatch(url)
     if found is None:
-        raise AddressError(f"cannot use {url[:200]}: write unix:///PATH, with the whole path of the socket's file")
+        raise AddressError(f"cannot use {url[:200]}: write unix:///PATH, with the full path of the socket file")
     return found[1]
 
 
 class UnixService:
-    """A service that listens at `url`; every connection has its own Responder, made by `make`.
+    """A service that listens at `url`. Every connection has its own Responder, made by `make`.
 
-    While a peer does not read, its next command waits until its answers have left. Sessions take turns
-    (ggp.protocol.transports.turns).
+    While a peer does not read its answers, its next command waits. Sessions take turns (ggp.protocol.transports.turns).
     """
 
     def __init__(
@@ -48,7 +51,17 @@ class UnixService:
         sessions: int = SESSIONS,
         slow: frozenset[str] = frozenset(),
     ) -> None:
-        """Listen at `url`. Commands named in `slow` take long and change nothing. Raises AddressError."""
+        """Listen at `url`.
+
+        Args:
+            url: `unix:///PATH` of a new file.
+            make: Makes the Responder of a session.
+            sessions: The most sessions; further connections are closed.
+            slow: Names of commands that take long and change nothing.
+
+        Raises:
+            AddressError: It cannot listen there.
+        """
         self.url = url
         self._make, self._most, self._slow = make, sessions, slow
         path = Path(path_of(url))
@@ -73,24 +86,24 @@ class UnixService:
         self._poll.register(self.turns.descriptor, select.EPOLLIN)
 
     def serve(self, stopping: Stopping) -> NoReturn:
-        """Answer until a signal comes: raises Stopped."""
+        """Answer until a signal comes, then raise Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
         while True:
             events = self._poll.poll(0) if self.turns.ready else self._poll.poll()
-            with stopping.raising(again=True):  # also out of an answer that takes long
+            with stopping.raising(again=True):  # a second signal interrupts even a long answer
                 if stopping.number or any(descriptor == stopping.descriptor for descriptor, _ in events):
                     stopping.check()
                 self._serve(events)
 
     def serve_some(self, seconds: float) -> bool:
-        """Answer what has come, each session for a moment; False if nothing came in time."""
+        """Answer what has arrived, each session for a moment. Return False if nothing came in time."""
         events = self._poll.poll(0 if self.turns.ready else seconds)
         worked = bool(events) or self.turns.ready
         self._serve(events)
         return worked
 
     def close(self) -> None:
-        """End all sessions, and remove the socket's file unless another service has taken the address over."""
+        """End all sessions. Remove the socket file unless another service has taken over the address."""
         for session in list(self.sessions.values()):
             self._end(session)
         self.turns.close()
@@ -107,7 +120,9 @@ class UnixService:
                 turns.collect()
             elif (session := sessions.get(descriptor)) is not None:
                 session.go_on(mask)
-            if turns.ready:  # after each event: sessions on the fast path need no turn, and must not delay the others
+            if (
+                turns.ready
+            ):  # after each event, because sessions on the fast path take no turns and must not delay the others
                 turns.step()
         if turns.ready and not events:
             turns.step()
@@ -117,7 +132,7 @@ class UnixService:
     def _accept(self) -> None:
         try:
             peer, _ = self._listener.accept()
-        except OSError:  # there are no descriptors: it waits until a connection ends
+        except OSError:  # out of descriptors: accept no more until a connection ends
             if self.sessions:
                 self._poll.unregister(self._listener)
                 self._full = True
@@ -134,7 +149,7 @@ class UnixService:
         if self.sessions.pop(session.peer.fileno(), None) is None:
             return
         self.turns.forget(session)
-        # To close it is not enough: the process of another session's slow command has it, too.
+        # Closing is not enough: the process of another session's slow command has a copy of the descriptor.
         self._poll.unregister(session.peer)
         with contextlib.suppress(OSError):
             session.peer.shutdown(socket.SHUT_RDWR)
@@ -145,15 +160,19 @@ class UnixService:
 
 
 class SocketFile:
-    """The file of a socket that listens, which nobody else deletes when the socket is closed."""
+    """The file of a listening socket. Closing the socket does not delete it, so this does."""
 
     def __init__(self, path: Path | None) -> None:
-        """Create it once the socket is bound. None: the socket has no file."""
+        """Note the file's identity; call it once the socket is bound.
+
+        Args:
+            path: The file, or None if the socket has none.
+        """
         self._path = path
         self._which = self._look()
 
     def remove(self) -> None:
-        """Delete the file, unless another service has taken the address over."""
+        """Delete the file unless another service has taken over the address."""
         if self._path and self._which and self._which == self._look():
             self._path.unlink()
 
@@ -166,7 +185,7 @@ class SocketFile:
 
 
 class _StreamSession:
-    """A connection. It is read only while everything before is answered, and the answers have left."""
+    """A connection, which is read only once everything before is answered and the answers are sent."""
 
     __slots__ = ("_ended", "_poll", "_turns", "_unsent", "_wanted", "peer", "responder")
 
@@ -178,7 +197,7 @@ class _StreamSession:
         turns: Turns,
         ended: list["_StreamSession"],
     ) -> None:
-        """Create it; at the end of the connection it appends itself to `ended`."""
+        """Start the session. At the end of the connection it appends itself to `ended`."""
         self.peer, self.responder = peer, responder
         self._poll, self._turns, self._ended = poll, turns, ended
         self._unsent = b""
@@ -186,7 +205,7 @@ class _StreamSession:
         poll.register(peer, select.EPOLLIN)
 
     def go_on(self, mask: int) -> None:
-        """Read or write what it can, after an event `mask` of epoll, and let the turns answer the rest."""
+        """Handle an epoll event: read or write what is possible, and let the turns answer the rest."""
         try:
             if self._unsent:
                 if not self.send(self._unsent):
@@ -198,14 +217,14 @@ class _StreamSession:
                 self._ended.append(self)
                 return
             else:
-                self._want(0)  # what comes while it is busy waits in the kernel
+                self._want(0)  # data that arrives while it is busy waits in the kernel
                 return
-        except BlockingIOError:  # a wake-up for nothing
+        except BlockingIOError:  # a spurious wake-up
             return
         except OSError:
             self._ended.append(self)
             return
-        except Exception as error:  # a bug of the fast path, which ends no other session
+        except Exception as error:  # a bug of the fast path must not end other sessions
             report_on_stderr(error)
             self._ended.append(self)
             return
@@ -215,7 +234,7 @@ class _StreamSession:
             self._turns.add(self)
 
     def _read(self) -> bool:
-        """Return True if the responder received something that the fast path has not answered. Raises OSError."""
+        """Read once. Return True if the responder got input that the fast path has not answered."""
         responder, peer = self.responder, self.peer
         if responder.closed:
             return False
@@ -223,7 +242,7 @@ class _StreamSession:
             responder.receive(peer.recv(CHUNK))
             return True
         descriptor = peer.fileno()
-        data, self._unsent = responder.fast_path(descriptor, descriptor, 1)  # others have their turn then
+        data, self._unsent = responder.fast_path(descriptor, descriptor, 1)  # one command, then the other sessions
         if self._unsent:
             self._want(select.EPOLLOUT)
         if data is not None:
@@ -231,7 +250,7 @@ class _StreamSession:
         return data is not None
 
     def send(self, answer: bytes) -> bool:
-        """See turns.ServiceSession."""
+        """Send an answer; see turns.ServiceSession."""
         try:
             sent = self.peer.send(answer)
         except BlockingIOError:
@@ -247,7 +266,7 @@ class _StreamSession:
         return not self._unsent
 
     def all_answered(self) -> None:
-        """See turns.ServiceSession."""
+        """Read on; see turns.ServiceSession."""
         self._want(select.EPOLLIN)
 
     def _want(self, events: int) -> None:

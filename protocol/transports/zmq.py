@@ -1,8 +1,8 @@
-"""The same bytes over ZeroMQ: a service that binds, and the Transport that connects to it (PROTOCOL §7).
+"""Transport over ZeroMQ: a service that binds, and the Transport that connects to it (PROTOCOL §7).
 
-One command (with its LF) or one whole answer (with its empty line) is one message of one frame. A peer
-that vanished counts as gone, by the socket's monitor or a missed heartbeat, not as slow.
-Not the lobby, where bots dial in under keys.
+One command (with its LF) or one whole answer (with its empty line) is one message of one frame. A peer that has
+vanished, as the socket's monitor or a missed heartbeat shows, counts as gone, not as slow. The lobby, where bots dial
+in with keys, is elsewhere.
 """
 
 import contextlib
@@ -32,23 +32,25 @@ from ggp.protocol.transports.turns import Turns
 from ggp.protocol.transports.unix import SocketFile
 
 HEARTBEAT_MS, SILENCE_MS = 5_000, 15_000
-LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message: a little over the bound is answered, more loses the connection
+LONGEST_COMMAND = 2 * MAX_LINE  # bytes of a message; a longer one loses the connection instead of getting an error
 HIGH_WATER = 100  # messages queued for a peer
 UNBOUNDED = 0
-"""Of messages from a peer, RCVHWM: libzmq (4.3.5) aborts where a connection whose input stands still at such a bound is
-reset, and a heartbeat is due or lies in its buffer. So no socket has one; the reader bounds what comes."""
+"""RCVHWM, the queue limit for messages from a peer: no limit.
+
+libzmq 4.3.5 aborts if a connection whose input has stopped at this limit is reset while a heartbeat is due or buffered.
+So the reader limits the input instead."""
 WRITE_PATIENCE = 10.0  # seconds
-SESSIONS = 1_000  # a new one replaces the one that was silent longest
-MOST_KEPT = 4 * LONGEST_COMMAND  # bytes of commands that wait while a session is busy
-_END_SIZE = 1024  # bytes that an empty message counts there
-MOST_UNREAD = 2 * 1024 * 1024  # bytes of a connection that came and are no message yet, or were not read
-MOST_UNREAD_IN_ALL = 2 * MOST_UNREAD  # an empty frame takes 2 bytes of these, and 36 of memory
-_OVERHEAD = 160  # bytes that a frame may take on the wire beyond its own
-_PER_GUESS = 8  # bytes that we may grow for each that counts as unread: others may have made us grow
-_BEATS = 64  # bytes of heartbeats a second that come and are no message
-_GROWN = 4 * 1024 * 1024  # bytes of memory more, or less, after which all connections are looked at
-_LOOK, _LOOK_ANYHOW = 0.02, 1.0  # seconds between looks at our memory; until all are looked at all the same
-_DAY = 86_400.0  # seconds, which poll can wait for
+SESSIONS = 1_000  # one more session replaces the one that has been silent longest
+MOST_KEPT = 4 * LONGEST_COMMAND  # bytes of commands that may wait while a session is busy
+_END_SIZE = 1024  # bytes that an empty message counts towards MOST_KEPT
+MOST_UNREAD = 2 * 1024 * 1024  # bytes of incomplete or unread messages of one connection
+MOST_UNREAD_IN_ALL = 2 * MOST_UNREAD  # an empty frame counts 2 bytes but takes 36 bytes of memory
+_OVERHEAD = 160  # the most bytes that a frame takes on the wire beyond its content
+_PER_GUESS = 8  # bytes of memory growth per byte that counts as unread, as there may be other causes
+_BEATS = 64  # bytes of heartbeats a second, which are not messages
+_GROWN = 4 * 1024 * 1024  # change of our memory in bytes after which all connections are checked
+_LOOK, _LOOK_ANYHOW = 0.02, 1.0  # seconds between checks of our memory, and between checks of all connections
+_DAY = 86_400.0  # seconds: the longest single wait
 _EVENTS, _IN = int(zmq.EVENTS), int(zmq.POLLIN)  # enums are slow to combine
 _NOW, _MORE = int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 _THERE = zmq.EVENT_HANDSHAKE_SUCCEEDED
@@ -71,11 +73,15 @@ class AccessRefused(Problem):
 
 
 class Handshakes:
-    """A count of handshakes with one server that tells wrong keys, which stay wrong, from a server in trouble.
+    """A count of handshakes with one server, to tell wrong keys from a server in trouble.
 
-    With a wrong server key the server ends the connection during the handshake, and so does an overloaded one; so it
-    counts only after a few failures and no success. `keys`: this side has keys; `options`: what to add if the server
-    asks for them.
+    With a wrong server key, the server ends the connection during the handshake, but so does an overloaded server. A
+    key is therefore called wrong only after several failures without a success.
+
+    Args:
+        url: The server's address.
+        keys: Whether this side has keys.
+        options: The options to suggest if the server asks for keys.
     """
 
     MOST = 5
@@ -85,15 +91,24 @@ class Handshakes:
         self._failed: int | None = 0
 
     def succeeded(self) -> None:
+        """Note a successful handshake; later failures then do not mean wrong keys."""
         self._failed = None
 
     def failed(self, event: int, value: int) -> None:
-        """Count a failure, by an event of the socket's monitor. Raises AccessRefused."""
+        """Count a failure.
+
+        Args:
+            event: The event of the socket's monitor.
+            value: The value of that event.
+
+        Raises:
+            AccessRefused: The keys must be wrong, or missing, or not wanted.
+        """
         if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL and value == _OTHER_MECHANISM:
             raise AccessRefused(
-                f"{self._url}: the server asks for no keys: leave out {self._options}"
+                f"{self._url}: the server does not use keys: leave out {self._options}"
                 if self._keys
-                else f"{self._url}: the server asks for keys, and none were given: add {self._options}",
+                else f"{self._url}: the server asks for keys, but none were given: add {self._options}",
                 code="no-keys-asked" if self._keys else "keys-needed",
             )
         if event not in _NO_HANDSHAKE or self._failed is None:
@@ -102,24 +117,24 @@ class Handshakes:
         if self._failed >= self.MOST:
             trouble = f"{self._url}: the handshake failed {self.MOST} times in a row: "
             raise AccessRefused(
-                f"{trouble}the key in --server-key is probably not this server's, or the server asks for no keys. Ask "
+                f"{trouble}the key in --server-key is probably not this server's, or the server does not use keys. Ask "
                 "its operator for its public key; if you have the right one, the server is overloaded: try again later"
                 if self._keys
-                else f"{trouble}the server probably asks for keys: add {self._options}. If it asks for none, another "
-                "program listens at this address, or the server is overloaded: try again later",
+                else f"{trouble}the server probably asks for keys: add {self._options}. If it does not, another "
+                "program is listening at this address, or the server is overloaded: try again later",
                 code="wrong-server-key" if self._keys else "keys-needed",
             )
 
 
 class Dealer:
-    """A Transport to a service that listens at `url`; it is gone as soon as the connection is.
+    """A Transport to a service that listens at `url`. The stream ends as soon as the connection does.
 
-    The service has `patience` seconds to appear at first.
+    The service may take `patience` seconds to appear at first.
     """
 
     def __init__(self, url: str, patience: float = 10.0) -> None:
         if url.startswith("tcp://") and not _split_tcp(url)[1]:
-            raise AddressError(f"cannot connect to {url}: a port is 1..65535; write tcp://host:port")
+            raise AddressError(f"cannot connect to {url}: write tcp://host:port, with a port of 1..65535")
         self.now = time.monotonic
         self._context = zmq.Context()
         self._socket = new_socket(self._context, zmq.DEALER, MAX_ANSWER + 4096, url)
@@ -128,9 +143,9 @@ class Dealer:
         self._poller.register(self._socket, zmq.POLLIN)
         self._poller.register(self._monitor, zmq.POLLIN)
         self._connected_by = time.monotonic() + patience
-        self._partial = b""  # of a line that is not whole yet
+        self._partial = b""  # an incomplete line
         self._connected = self._gone = self._closed = False
-        self.absent = False  # no connection in time
+        self.absent = False  # True if there was no connection in time
         try:
             self._socket.connect(url)
         except (zmq.ZMQError, UnicodeError) as error:
@@ -138,7 +153,7 @@ class Dealer:
             raise AddressError(f"cannot connect to {url}: {_reason(error)}; write tcp://host:port") from None
 
     async def write(self, data: bytes, deadline: float | None = None) -> None:
-        """Write whole lines as Transport.write does. The next read finds out that a peer is gone."""
+        """Write whole lines as Transport.write does. Only the next read notices that a peer is gone."""
         give_up = time.monotonic() + WRITE_PATIENCE if deadline is None else deadline
         while not (self._connected or self._gone):
             self._wait(min(give_up, self._connected_by), zmq.POLLIN)
@@ -163,15 +178,15 @@ class Dealer:
                 continue
             if len(frames) == 1 and frames[0]:
                 return bytes(frames[0])
-            self._gone = True  # not our framing: the peer speaks something else
+            self._gone = True  # the peer uses another framing
         return b""
 
     def close_stdin(self) -> None:
-        """Close both directions: a connection has no halves."""
+        """Close both directions, because a connection cannot be closed by half."""
         self.close()
 
     def close(self) -> None:
-        """Disconnect (once). A last `quit` may still leave, for a second, if the peer is there to receive it."""
+        """Disconnect (idempotent). A last `quit` has one more second to be sent if the peer is connected."""
         if not self._closed:
             self._closed = True
             self._socket.disable_monitor()
@@ -181,7 +196,11 @@ class Dealer:
             self._gone = True
 
     def _wait(self, deadline: float, what: int) -> None:
-        """Wait for the socket or news of the connection. Raises PeerTimeout."""
+        """Wait for the socket or an event of the connection.
+
+        Raises:
+            PeerTimeout: Nothing came before the deadline.
+        """
         wait = deadline - time.monotonic()
         self._poller.modify(self._socket, what)
         ready = dict(self._poller.poll(max(0, int(min(wait, _DAY) * 1000) + 1)))
@@ -194,13 +213,14 @@ class Dealer:
             if not self._connected and time.monotonic() >= self._connected_by:
                 self._gone = self.absent = True
             else:
-                raise PeerTimeout("no whole answer before the deadline")
+                raise PeerTimeout("no complete answer before the deadline")
 
 
 class Service:
-    """A service that binds a ROUTER at `url`; every peer has its own Responder, made by `make`.
+    """A service that binds a ROUTER at `url`. Every peer has its own Responder, made by `make`.
 
-    Sessions take turns (ggp.protocol.transports.turns). Only loopback and ipc addresses: no keys are asked for here.
+    Sessions take turns (ggp.protocol.transports.turns). Only loopback and ipc addresses are allowed, because there are
+    no keys.
     """
 
     def __init__(
@@ -210,7 +230,17 @@ class Service:
         sessions: int = SESSIONS,
         slow: frozenset[str] = frozenset(),
     ) -> None:
-        """Listen at `url`. Commands named in `slow` take long and change nothing. Raises AddressError."""
+        """Listen at `url`.
+
+        Args:
+            url: A loopback or ipc address.
+            make: Makes the Responder of a session.
+            sessions: The most sessions; one more replaces the one that has been silent longest.
+            slow: Names of commands that take long and change nothing.
+
+        Raises:
+            AddressError: It cannot listen there.
+        """
         self._make, self._slow = make, slow
         self._limit = sessions
         self.sessions: OrderedDict[bytes, _ZmqSession] = OrderedDict()
@@ -222,28 +252,28 @@ class Service:
             raise
         file = _FILE.fullmatch(self.url)
         self._file = SocketFile(Path(file[1]) if file else None)
-        self._peers: dict[int, bytes] = {}  # by the descriptor of their connection
+        self._peers: dict[int, bytes] = {}  # by the descriptor of the connection
         self.turns = Turns()
         self._poll = select.epoll()
         self._readable = _descriptor(self._socket)
         self._poll.register(self._readable, select.EPOLLIN)
         self._poll.register(self.turns.descriptor, select.EPOLLIN)
         self.unread = Unread(self._socket, self._poll, self._lose)
-        self._others = {self.turns.descriptor}  # what ends a wait besides a message
+        self._others = {self.turns.descriptor}  # descriptors other than the socket that end a wait
 
     def serve(self, stopping: Stopping) -> NoReturn:
-        """Answer until a signal comes: raises Stopped."""
+        """Answer until a signal comes, then raise Stopped."""
         self._poll.register(stopping.descriptor, select.EPOLLIN)
         self._others.add(stopping.descriptor)
         while True:
             came = self._wait(math.inf)
-            with stopping.raising():  # also out of an answer that takes long
+            with stopping.raising():  # a signal interrupts even a long answer
                 self._go_on(came)
 
     def serve_one(self, timeout_ms: int) -> bool:
-        """Take one message, and answer one session for a moment; False if there was nothing to do in time."""
+        """Take one message and answer one session for a moment. Return False if there was nothing to do in time."""
         until = time.monotonic() + timeout_ms / 1000
-        while not self._go_on(self._wait(until - time.monotonic())):  # it may wake up for nothing
+        while not self._go_on(self._wait(until - time.monotonic())):  # wake-ups may be spurious
             if time.monotonic() >= until:
                 return False
         return True
@@ -258,13 +288,14 @@ class Service:
 
     @property
     def idle(self) -> bool:
-        """Return True if every command that was taken is answered."""
+        """Return True if every command received is answered."""
         return self.turns.idle
 
     def close(self, linger_ms: int = 0) -> None:
-        """Close it, and remove the socket file of an ipc address unless another service has taken the address over.
+        """Close it. Remove the socket file of an ipc address unless another service has taken over the address.
 
-        The last answers have `linger_ms` to leave.
+        Args:
+            linger_ms: Milliseconds that the last answers have to be sent.
         """
         self.turns.close()
         self.unread.close()
@@ -274,11 +305,11 @@ class Service:
         self._file.remove()
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for something to do, at most this long; whether it is a message, most likely."""
+        """Wait up to `seconds` for something to do. Return True if it is probably a message."""
         until = time.monotonic() + seconds
         while True:
             self.unread.look()
-            if _readable(self._socket):  # asked before each wait, because the descriptor tells only of changes
+            if _readable(self._socket):  # checked before each wait, because the descriptor only signals changes
                 return True
             left = min(self.turns.wait, until - time.monotonic())
             ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, min(left, self.unread.wait, _DAY)))}
@@ -297,18 +328,18 @@ class Service:
             return False
         frame = self._socket.recv(copy=False)
         data, size = frame.bytes, len(frame.bytes)
-        strange = frame.more  # from a peer that speaks something else: REQ sends an empty delimiter
+        strange = frame.more  # another framing, such as the empty delimiter of a REQ socket
         while frame.more:
             frame = self._socket.recv(copy=False)
             size += len(frame) + _OVERHEAD
         descriptor = int(frame.get(zmq.SRCFD))
-        if self._peers.get(descriptor) != peer:  # a new connection, perhaps with the number of one that has ended
+        if self._peers.get(descriptor) != peer:  # a new connection, perhaps with the descriptor number of an old one
             self.unread.hear_news()
             self._peers[descriptor] = peer
         self.unread.heard(descriptor, size + _OVERHEAD)
         if not strange:
             self._receive(peer, data)
-        if not self.unread.holds(descriptor):  # its end was heard before its message was read
+        if not self.unread.holds(descriptor):  # the connection ended before its message was read
             self._lose(descriptor)
         return True
 
@@ -318,14 +349,14 @@ class Service:
             responder = self._make()
             responder.slow = self._slow
             session = _ZmqSession(self._socket, peer, responder, self.turns, self._receive, self._end)
-        self.sessions[peer] = session  # the end of the order is the latest that spoke
+        self.sessions[peer] = session  # the last in the order is the latest that sent something
         if len(self.sessions) > self._limit:
             self._end(next(iter(self.sessions)))
         if not session.take(data):
             self._end(peer)
 
     def _lose(self, descriptor: int) -> None:
-        """Forget a connection that has ended: the slow command of its peer is useless."""
+        """Forget a connection that has ended. Nobody needs the answer to its peer's slow command."""
         peer = self._peers.pop(descriptor, b"")
         if (session := self.sessions.get(peer)) and self.turns.busy(session):
             self._end(peer)
@@ -348,13 +379,13 @@ class _ZmqSession:
     ) -> None:
         self.responder = responder
         self._socket, self._peer, self._turns, self._receive, self._end = socket, peer, turns, receive, end
-        self._kept: list[bytearray] = []  # came while it was busy; an empty one ends the session
-        self._size = 0  # of what is kept
+        self._kept: list[bytearray] = []  # messages that came while it was busy; an empty one ends the session
+        self._size = 0  # bytes of these messages
 
     def take(self, data: bytes) -> bool:
-        """Answer a message once everything before it is answered.
+        """Process a message once everything before it is answered.
 
-        Return False to end the session: the message is empty, or too much waits.
+        Return False if the session must end: the message is empty, or too many are waiting.
         """
         if self._turns.busy(self):
             if data and self._kept and self._kept[-1]:
@@ -369,7 +400,7 @@ class _ZmqSession:
         return bool(data)
 
     def send(self, answer: bytes) -> bool:
-        """See turns.ServiceSession. A peer that is gone or does not read loses its session."""
+        """Send an answer; see turns.ServiceSession. A peer that is gone or does not read loses its session."""
         try:
             self._socket.send(self._peer, _MORE)
             self._socket.send(answer, _NOW)
@@ -380,7 +411,7 @@ class _ZmqSession:
         return not self.responder.closed
 
     def all_answered(self) -> None:
-        """See turns.ServiceSession."""
+        """Process the waiting messages; see turns.ServiceSession."""
         kept, self._kept, self._size = self._kept, [], 0
         for data in kept:
             self._receive(self._peer, bytes(data))
@@ -388,24 +419,29 @@ class _ZmqSession:
 
 @dataclass(slots=True)
 class UnreadBytes:
-    """A count of what one connection sent and was not read.
+    """A count of the bytes that one connection sent and nobody has read.
 
-    heard: bytes of its messages. guessed: if the system counts no bytes, how much this process has grown since its last
-    whole message, while it sent something.
+    Attributes:
+        heard: Bytes of its messages so far.
+        guessed: If the system does not count bytes: how much this process has grown since the connection's last
+            complete message, while it sent something.
     """
 
     heard: int = 0
     guessed: int = 0
 
     def size(self, descriptor: int, grown: int, beats: int) -> int:
-        """Return how many bytes are unread.
+        """Return the number of unread bytes.
 
-        Since the last call this process has grown by `grown` bytes, and at most `beats` bytes of heartbeats came.
+        Args:
+            descriptor: Descriptor of the connection.
+            grown: Bytes by which this process has grown since the last call.
+            beats: The most bytes of heartbeats that can have come since the last call.
         """
         came = received(descriptor)
         if came:
             count = came - self.heard
-            self.heard = min(self.heard + beats, came)  # what was counted too much is not saved up
+            self.heard = min(self.heard + beats, came)  # an overestimate must not be carried over
             return max(0, count)
         if waiting(descriptor):
             self.guessed += grown
@@ -413,16 +449,20 @@ class UnreadBytes:
 
 
 class Unread:
-    """A bound on what arrived on the connections of a ROUTER and is not a message yet, or was not read.
+    """A limit on incomplete and unread messages of a ROUTER's connections.
 
-    ZeroMQ keeps all frames of a message until the last one and bounds neither them nor the messages of a connection, so
-    connections that send too much are cut. The system reports when bytes arrive (`_arrivals`); until then nothing runs.
+    ZeroMQ keeps all frames of a message until the last one, and limits neither these nor the messages of a connection.
+    So connections that send too much are cut. The system reports when bytes arrive (`_arrivals`); until then nothing
+    runs.
     """
 
     def __init__(self, router: "zmq.Socket[bytes]", poll: select.epoll, lost: Callable[[int], None]) -> None:
-        """Watch the connections of a router. `lost` gets the descriptor of each connection that ends.
+        """Watch the connections of a router.
 
-        The owner waits with `poll`, at most `wait` seconds, and then calls `look`.
+        Args:
+            router: The socket.
+            poll: What the owner waits with, for at most `wait` seconds, before it calls `look`.
+            lost: Called with the descriptor of each connection that ends.
         """
         self._router, self._poll, self._lost = router, poll, lost
         self._monitor = router.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
@@ -430,37 +470,37 @@ class Unread:
         poll.register(self.news, select.EPOLLIN)
         self._arrivals = select.epoll()
         poll.register(self._arrivals, select.EPOLLIN)
-        self._quiet = True  # nothing has come since the last look
+        self._quiet = True  # nothing has arrived since the last look
         self._connections: dict[int, UnreadBytes] = {}  # by descriptor
         self._next, self._size, self._looked = 0.0, resident(), 0.0
-        self.hear_news()  # until it was asked once, a ZeroMQ socket's descriptor tells of nothing
+        self.hear_news()  # a ZeroMQ socket's descriptor signals nothing until its events were read once
 
     @property
     def wait(self) -> float:
-        """Return the seconds until the next look, if nothing arrives before."""
+        """Return the seconds until the next look, if nothing arrives earlier."""
         return math.inf if self._quiet else max(0.0, self._next - time.monotonic())
 
     @property
     def connections(self) -> int:
-        """Return how many connections there are."""
+        """Return the number of connections."""
         return len(self._connections)
 
     def holds(self, descriptor: int) -> bool:
-        """Return True if `hear_news` knows that this connection began and has not ended."""
+        """Return True if this connection is known and has not ended."""
         return descriptor in self._connections
 
     def heard(self, descriptor: int, size: int) -> None:
-        """Count a message of this many bytes on this connection."""
+        """Count a message of `size` bytes on this connection."""
         if connection := self._connections.get(descriptor):
             connection.heard += size
             connection.guessed = 0
 
     def look(self) -> None:
-        """Cut the connections that sent too much: now and then when this process has grown, and in the end."""
+        """Cut the connections that sent too much, checking only from time to time."""
         now = time.monotonic()
         if now < self._next:
             return
-        if not self._quiet:  # else nothing was there when the owner last waited, or it calls hear_news
+        if not self._quiet:  # otherwise there was no news when the owner last waited, or it calls hear_news itself
             self.hear_news()
         came = bool(self._arrivals.poll(0))
         if self._quiet and not came:
@@ -477,10 +517,10 @@ class Unread:
         self._quiet = quiet
         self._poll.modify(self._arrivals, select.EPOLLIN if quiet else 0)
         if quiet:
-            self._next = 0.0  # what comes is looked at as soon as it does
+            self._next = 0.0  # check as soon as something arrives
 
     def _cut(self, now: float, size: int) -> None:
-        """Cut those that sent too much. size: of this process's memory."""
+        """Cut the connections that sent too much. `size` is the memory of this process in bytes."""
         grown, beats = max(0, size - self._size), int(_BEATS * (now - self._looked))
         self._size, self._looked = size, now
         unread = sorted(((one.size(fd, grown, beats), fd) for fd, one in self._connections.items()), reverse=True)
@@ -492,7 +532,7 @@ class Unread:
             cut(descriptor)
 
     def hear_news(self) -> None:
-        """Take the news of connections that began and ended."""
+        """Process the monitor's events: connections that began and ended."""
         while _readable(self._monitor):
             event = recv_monitor_message(self._monitor)
             if self._connections.pop(event["value"], None):
@@ -501,34 +541,38 @@ class Unread:
                 self._connections[event["value"]] = UnreadBytes()
                 with contextlib.suppress(OSError):  # it has ended already
                     self._arrivals.register(event["value"], select.EPOLLIN | select.EPOLLET)
-                self._set_quiet(False)  # what it sent before this, ZeroMQ may have read: no arrival will be reported
+                self._set_quiet(False)  # ZeroMQ may already have read its first bytes, so no arrival would be reported
 
     def close(self) -> None:
+        """Close the monitor. Call it before closing the socket."""
         self._router.disable_monitor()
         self._monitor.close(linger=0)
         self._arrivals.close()
 
 
 def check_url(url: str) -> None:
-    """Raise AddressError unless a program can connect to `url`: tcp, a host, a port."""
+    """Raise AddressError unless a program can connect to `url`: tcp://HOST:PORT."""
     if _split_tcp(url)[1] in ("", "*", "0"):
         raise AddressError(f"cannot connect to {url}: write tcp://host:port")
 
 
 def check_listen(url: str) -> None:
-    """Raise AddressError unless a program can listen at `url`: tcp, an address, a port or `*` for a free one."""
+    """Raise AddressError unless a program can listen at `url`: tcp://ADDRESS:PORT, with `*` for a free port."""
     if not _split_tcp(url)[1]:
         raise AddressError(f"cannot listen at {url}: write tcp://ADDRESS:PORT")
 
 
 def is_wildcard(url: str) -> bool:
-    """Return True if `url`, which check_listen accepts, means every address of this machine: no bot can dial it."""
+    """Return True if `url` means every address of this machine, which no bot can dial.
+
+    The URL must have passed check_listen.
+    """
     host = _split_tcp(url)[0]
     return host == "*" or _is_ip(host, "is_unspecified")
 
 
 def is_loopback(url: str) -> bool:
-    """Return True if `url`, which check_url accepts, is on this machine."""
+    """Return True if `url`, which must have passed check_url, is on this machine."""
     host = _split_tcp(url)[0]
     return host == "localhost" or _is_ip(host, "is_loopback")
 
@@ -542,9 +586,10 @@ def _descriptor(socket: "zmq.Socket[bytes]") -> int:
 
 
 def bind_router(context: "zmq.Context[zmq.Socket[bytes]]", url: str) -> "tuple[zmq.Socket[bytes], str]":
-    """Return a ROUTER that listens at `url`, loopback or ipc, and its address. An ipc file is for this user alone.
+    """Return a ROUTER that listens at `url`, and its actual address. An ipc file is for this user alone.
 
-    Raises AddressError.
+    Raises:
+        AddressError: It cannot listen there, or `url` is neither loopback nor ipc.
     """
     check_local(url)
     router = new_socket(context, zmq.ROUTER, LONGEST_COMMAND, url)
@@ -567,7 +612,7 @@ def check_local(url: str) -> None:
     if not _split_tcp(url)[1]:
         raise AddressError(f"cannot listen at {url}: write tcp://127.0.0.1:PORT")
     if not is_loopback(url):
-        raise AddressError(f"cannot listen at {url}: there are no keys here, so only tcp://127.0.0.1:PORT")
+        raise AddressError(f"cannot listen at {url}: without keys only tcp://127.0.0.1:PORT is allowed")
 
 
 def _reason(error: zmq.ZMQError | UnicodeError) -> str:
@@ -577,7 +622,7 @@ def _reason(error: zmq.ZMQError | UnicodeError) -> str:
 def _split_tcp(url: str) -> tuple[str, str]:
     """Return the host, without brackets, and the port of tcp://HOST:PORT; two empty strings for any other address.
 
-    ZeroMQ's own grammar has more (`;` before the address that counts) and takes a port modulo 65536, so only plain
+    ZeroMQ's own grammar allows more (`;` before the actual address) and takes a port modulo 65536, so only plain
     addresses are accepted.
     """
     parts = _TCP.fullmatch(url)
@@ -594,7 +639,14 @@ def _is_ip(host: str, what: str) -> bool:
 
 
 def new_socket(context: "zmq.Context[zmq.Socket[bytes]]", kind: int, largest: int, url: str) -> "zmq.Socket[bytes]":
-    """Return a socket with every bound set: bytes of a message from the peer, queues, heartbeats."""
+    """Return a socket with all limits set.
+
+    Args:
+        context: The ZeroMQ context.
+        kind: The socket type.
+        largest: The most bytes of a message from the peer.
+        url: The address it will use, which decides about IPv6.
+    """
     socket = context.socket(kind)
     options = {
         zmq.LINGER: 0,
@@ -611,7 +663,7 @@ def new_socket(context: "zmq.Context[zmq.Socket[bytes]]", kind: int, largest: in
 
 
 def use_keys(socket: "zmq.Socket[bytes]", pair: KeyPair, server_key: str) -> None:
-    """Encrypt a connection by CURVE, as a client with this key pair."""
+    """Encrypt a connection with CURVE, as a client with this key pair."""
     socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
     socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public.encode())
     socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret.encode())

@@ -31,7 +31,9 @@ ggp web draws boards, and on the lobby's machine ggp console --match LOBBY.toml#
 The exit status is 0; 2 for an unknown match, a bad address, or a server with another key.
 """
 PATIENCE = 10.0  # seconds that --list waits for the lobby's list
-_REMEDIES = {"no program listens there": "; is the lobby running (ggp serve), with this address as lobby.watch?"}
+_REMEDIES = {
+    "nothing is listening at this address": "; is the lobby running (ggp serve), with this address as lobby.watch?"
+}
 
 
 def main(argv: list[str]) -> int:

@@ -189,7 +189,7 @@ def _measure(path: Path) -> tuple[int, int, int]:
                 begun = begun or line != b"\n"
                 whole = size if _END in line else whole
             elif not begun and not line.startswith(b'{"bots":'):
-                raise RecordError("line 1: not a line of a record")
+                raise RecordError("line 1: not a record line")
     return whole, lines, size
 
 

@@ -101,7 +101,7 @@ def test_what_it_prints_and_logs_is_heard_and_the_second_signal_ends_it_while_it
         for _ in range(5):  # connected, and twice what it says: now it thinks
             bot.stderr.readline()
         bot.send_signal(number)
-        assert "a second signal ends me now" in bot.stderr.readline()
+        assert "send the signal again to exit now" in bot.stderr.readline()
         bot.send_signal(number)
         assert lobby.bye() == "its author ended it"
         assert bot.wait(60) == (0 if number == signal.SIGTERM else 130)
@@ -147,10 +147,10 @@ def test_keys_from_the_environment(bots: BotsOut, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--connect", "tcp://10.1.1.1:5500"], "--key FILE and --server-key are needed"),
+        (["--connect", "tcp://10.1.1.1:5500"], "give --key FILE and --server-key"),
         (["--connect", "here"], "write tcp://host:port"),
-        (["--connect"], "an address follows"),
-        (["--connect="], "an address follows"),
+        (["--connect"], "needs an address"),
+        (["--connect="], "needs an address"),
         (["--connect=here"], "write tcp://host:port"),
         (["--connect", "tcp://127.0.0.1:1", "--key", "none.key"], "none.key does not exist"),
     ],

@@ -79,7 +79,7 @@ def test_a_position_says_over_the_wire_what_it_says_at_home(registries: list[Eng
 def test_an_engine_without_optional_commands_is_enough(registries: list[EngineRegistry]) -> None:
     game = game_of(registries, CONNECT4, "connect4")
     state = game.new({"width": 4, "height": 4})
-    with pytest.raises(IllegalMove, match="no column with room"):
+    with pytest.raises(IllegalMove, match="not a column with room"):
         state.play("Z")
     assert state.play("b") == "B" and state.to_play == "white"  # the engine's own form
     before = state.copy()
@@ -158,7 +158,7 @@ def test_numbers_that_are_none_are_one_line(registries: list[EngineRegistry], tm
     file = tmp_path / "engine.py"
     file.write_text(ODD.format(status=status), encoding="utf-8")
     game = game_of(registries, f"{PYTHON} {file}", "odd")
-    with pytest.raises(CommandFailed, match="the engine's status line is not one"):
+    with pytest.raises(CommandFailed, match="the engine's status line is invalid"):
         assert game.new({}).seat
 
 
@@ -185,10 +185,10 @@ for line in sys.stdin:
     ("where", "reason"),
     [
         ("no-such-engine", "there is no such program"),
-        ("'", "is no command line"),
-        ("true", "does not answer as an engine"),
-        (f"{PYTHON} {quote(str(ROOT))}/bots/examples/legal_bot.py {OURS}", "so it is no engine"),
-        ("tcp://127.0.0.1:99999", "a port is 1..65535"),
+        ("'", "is not a valid command line"),
+        ("true", "does not answer like an engine"),
+        (f"{PYTHON} {quote(str(ROOT))}/bots/examples/legal_bot.py {OURS}", "it is not an engine"),
+        ("tcp://127.0.0.1:99999", "a port of 1..65535"),
     ],
 )
 def test_what_is_no_engine_is_one_line_and_status_2(where: str, reason: str) -> None:
@@ -204,7 +204,7 @@ def test_the_word_engine_needs_one() -> None:
         ["x y", "z"],
     )
     for words in (["--engine"], ["--engine", "--gogui"], ["--engine="]):
-        with pytest.raises(ValueError, match="a command line or an address follows"):
+        with pytest.raises(ValueError, match="needs a command line or an address"):
             split_engines(words)
 
 

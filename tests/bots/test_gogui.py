@@ -129,7 +129,7 @@ def test_after_its_own_swap_it_says_once_that_the_person_moves() -> None:
     bot("play b C3")
     assert bot("genmove w") == "C3"
     assert bot.answer("genmove w") == (
-        "? the bot swapped sides and is Black now: set Game > Computer Color > Black, and move yourself"
+        "? the bot swapped sides and is now Black: set Game > Computer Color > Black, and make your move"
     )
     assert bot.history() == ["black C3", "white swap-sides"]
     assert bot("genmove w") != "C3"  # a person who asks for it again gets a move
@@ -209,7 +209,7 @@ def test_words_of_a_command_line() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("random --gogui", "--gogui: a game follows, as in --gogui yugo size=9"),
+        ("random --gogui", "--gogui needs a game, as in --gogui yugo size=9"),
         ("random --gogui yugo size=99", "size"),
         ("random --gogui chess", "chess"),
     ],

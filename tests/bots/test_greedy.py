@@ -129,8 +129,8 @@ def test_the_list_of_bots_and_bad_names() -> None:
         text = peer.until_end().decode()
         assert peer.exit_status() == 0 and all(f"  {name} " in text for name in ("random", "greedy", "mcts"))
     for words, reason in (
-        (["alphago"], "unknown bot: alphago; there are: random greedy mcts oneshot llm mcp uci openspiel"),
-        (["random", "playouts=3"], "random has no option playouts; it has: seed"),
+        (["alphago"], "unknown bot: alphago; known bots: random greedy mcts oneshot llm mcp uci openspiel"),
+        (["random", "playouts=3"], "random has no option playouts; its options are: seed"),
         (["greedy", "playouts=0"], "1..100000"),
         (["greedy", "playouts=many"], "1..100000"),
         (["greedy", "seed=1", "seed=1"], "twice"),

@@ -217,7 +217,7 @@ def test_it_says_that_its_threads_have_too_few_cores(
     mcts.main(["threads=2"])
     assert not capsys.readouterr().err
     mcts.main(["threads=3"])
-    assert capsys.readouterr().err == "mcts: 3 threads, but cores: 2; see the option threads\n"
+    assert capsys.readouterr().err == "mcts: threads=3 is more than the number of processor cores, 2\n"
 
 
 @pytest.mark.long

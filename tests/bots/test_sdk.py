@@ -117,7 +117,7 @@ def test_a_function_that_raises_refuses_and_shows_why(capsys: pytest.CaptureFixt
         ("A1", "illegal move, 'A1': "),
         ("pass", "illegal move, 'pass': "),
         ("banana\n\n", "illegal move, 'banana\\\\n\\\\n': "),
-        (None, "None, which is no text"),
+        (None, "None, which is not text"),
         ("", "illegal move, '': "),
     ],
 )
@@ -401,12 +401,12 @@ def test_the_words_of_a_script_win_and_the_environment_fills_in() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--conect", "U"], "unknown word: --conect; did you mean --connect?"),
-        (["yugo"], "unknown word: yugo"),
-        (["-l3"], "unknown word: -l3"),
-        (["--key"], "--key: FILE follows"),
-        (["--key", "--connect"], "--key: FILE follows"),
-        (["--name="], "--name: NAME follows"),
+        (["--conect", "U"], "unknown argument: --conect; did you mean --connect?"),
+        (["yugo"], "unknown argument: yugo"),
+        (["-l3"], "unknown argument: -l3"),
+        (["--key"], "--key needs FILE"),
+        (["--key", "--connect"], "--key needs FILE"),
+        (["--name="], "--name needs NAME"),
         (["--bind", "B", "--connect", "U"], "--bind listens and --connect dials: choose one"),
     ],
 )
@@ -449,7 +449,9 @@ def test_a_script_that_listens_has_a_conversation_with_each_connection(script: C
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("words", "said"), [(["--bind", "tcp://0.0.0.0:1"], "no keys here"), (["-x"], "unknown word")])
+@pytest.mark.parametrize(
+    ("words", "said"), [(["--bind", "tcp://0.0.0.0:1"], "without keys only"), (["-x"], "unknown argument")]
+)
 def test_what_is_wrong_with_the_words_is_one_line(
     script: Callable[..., list[str]], words: list[str], said: str
 ) -> None:
@@ -473,4 +475,4 @@ def test_a_script_with_words_of_its_own_gives_the_others(tmp_path: Path) -> None
     ran = subprocess.run(
         [sys.executable, path, "--level", "3", "--levle", "4"], capture_output=True, encoding="utf-8", timeout=60
     )
-    assert ran.returncode == 2 and "own: unknown word: --levle" in ran.stderr
+    assert ran.returncode == 2 and "own: unknown argument: --levle" in ran.stderr

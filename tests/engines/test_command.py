@@ -56,9 +56,9 @@ def test_ggp_engine_is_the_same_program() -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["chess"], "unknown game: chess; there are: go"),
-        (["yugo", "size=1"], "size=1: size is an integer of 2..25"),
-        (["yugo", "9"], "9: write options as name=value"),
+        (["chess"], "unknown game: chess; known games: go"),
+        (["yugo", "size=1"], "size=1: size must be an integer of 2..25"),
+        (["yugo", "9"], "9 is not an option: write name=value"),
         (["--frobnicate"], "unknown argument: --frobnicate; try ggp engine --help"),
         (["--bind"], "--bind needs a URL, such as tcp://127.0.0.1:5555"),
         (["--bind", "http://localhost"], "cannot listen at http://localhost"),

@@ -58,25 +58,25 @@ def test_the_file_is_the_only_game_and_may_import_what_lies_beside_it(tmp_path: 
     game = load_file(written(tmp_path, GAME))
     registry = Registry(game)
     assert registry.names() == ["mine"] and registry.load("mine") is game
-    with raises(GameError, "unknown-game", "there are: mine"):
+    with raises(GameError, "unknown-game", "known games: mine"):
         registry.load("go")
 
 
 @pytest.mark.parametrize(
     ("text", "code", "reason"),
     [
-        ("x = (", "no-python", "line 1: this is no Python"),
-        ("\0", "no-python", "this is no Python"),
-        (b"\xff\xfe", "no-python", "this is no Python"),
-        (TOO_DEEP, "no-python", "this is no Python"),
-        ("a" + ".b" * 200_000, "no-python", "this is no Python"),
+        ("x = (", "no-python", "line 1: invalid Python"),
+        ("\0", "no-python", "invalid Python"),
+        (b"\xff\xfe", "no-python", "invalid Python"),
+        (TOO_DEEP, "no-python", "invalid Python"),
+        ("a" + ".b" * 200_000, "no-python", "invalid Python"),
         ("#" * (LARGEST + 1), "no-file", "it has more than"),
-        ("", "no-game", "it has no game"),
-        ("from ggp.engines.game import Game", "no-game", "it has no game"),
+        ("", "no-game", "it contains no game"),
+        ("from ggp.engines.game import Game", "no-game", "it contains no game"),
         (
             "from ggp.engines.games.go import GAME as a\nfrom ggp.engines.games.yugo import GAME as b",
             "two-games",
-            "it has 2 games",
+            "it contains 2 games",
         ),
         ("import sys\nsys.exit(0)", "file-exits", "sys.exit(0)"),
         ("exit('done')", "file-exits", "sys.exit('done')"),

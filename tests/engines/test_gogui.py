@@ -172,7 +172,7 @@ def test_a_sequence_is_played_whole_or_not_at_all() -> None:
     answer = session.fails("gogui-play_sequence b B2 w B2")
     assert answer.startswith("illegal move: ") and answer.endswith("(move 2 of the sequence)")
     assert session.fails("gogui-play_sequence b") == "syntax error: write gogui-play_sequence COLOUR MOVE …"
-    assert session.fails("gogui-play_sequence b B2 x B3").startswith("syntax error: x is no colour")
+    assert session.fails("gogui-play_sequence b B2 x B3").startswith("syntax error: x is not a colour")
 
 
 def test_under_gogui_pass_is_the_first_of_pass_button_and_dead() -> None:
@@ -362,7 +362,7 @@ def test_taugo_has_no_corners_and_enters_a_cut_point_by_point() -> None:
     assert before == "?......?\n........\n........\n..OOO...\n...X....\n...X....\n........\n?......?"
     session("play b D5")
     assert session("gogui-rules_legal_moves") == "D6"
-    assert session.fails("play b pass") == "illegal move: D5 is no whole turn; next may come D6"
+    assert session.fails("play b pass") == "illegal move: D5 is not a complete turn; the next cell may be D6"
     session("play b D6")
     assert session("gogui-rules_legal_moves") == "D7 pass"
     assert session("gogui-rules_board").split("\n")[2:4] == ["...X....", "..OXO..."]

@@ -46,16 +46,20 @@ def test_an_entry_appears_on_boards_for_people_and_not_in_ggp_commands() -> None
 
 def test_reasons_name_the_points() -> None:
     session = taigo()
-    assert session.fails("play b A1") == "illegal move: no turn begins at A1"
+    assert session.fails("play b A1") == "illegal move: no turn begins with A1"
     assert session.fails("play w AA25") == "illegal move: it is black's turn"
     assert session.fails("play b pass").startswith("illegal move: ")
     assert session.fails("play b BB1").startswith("illegal move: ")
     session("play b AA25")
-    assert session.fails("play b pass") == ("illegal move: AA25 is no whole turn; next may come AA24 AB24 AB25 Z25 Z26")
-    assert session.fails("play b A1") == ("illegal move: A1 cannot follow AA25; next may come AA24 AB24 AB25 Z25 Z26")
-    assert session.fails("play b 0,-1/1,-1") == "illegal move: the turn AA25 is not ended: write pass, or undo"
+    assert session.fails("play b pass") == (
+        "illegal move: AA25 is not a complete turn; the next cell may be AA24 AB24 AB25 Z25 Z26"
+    )
+    assert session.fails("play b A1") == (
+        "illegal move: A1 cannot follow AA25; the next cell may be AA24 AB24 AB25 Z25 Z26"
+    )
+    assert session.fails("play b 0,-1/1,-1") == "illegal move: the turn AA25 is not finished: write pass, or undo"
     session("play b AB25")
-    assert session.fails("play b Z25") == "illegal move: Z25 cannot follow AA25 AB25; next may come pass only"
+    assert session.fails("play b Z25") == "illegal move: Z25 cannot follow AA25 AB25; the next cell may be pass only"
     assert session.fails("play w pass") == "illegal move: it is black's turn"
 
 
@@ -111,7 +115,7 @@ def test_a_sequence_is_entered_whole_or_not_at_all() -> None:
     assert session("ggp-history") == "1 black 0,-1/1,-1"
     view = session("gogui-rules_board")
     refusal = session.fails("gogui-play_sequence w Z27 w pass b A1")
-    assert refusal.endswith("no turn begins at A1 (move 3 of the sequence)")
+    assert refusal.endswith("no turn begins with A1 (move 3 of the sequence)")
     assert session("gogui-rules_board") == view and session("ggp-history") == "1 black 0,-1/1,-1"
     session("undo")
     session("undo")
@@ -123,7 +127,9 @@ def test_holes_come_in_any_order_dark_once_light_twice() -> None:
     for point in ("AB28", "AB29"):
         session(f"play b {point}")
     assert legal(session) == ["AB27", "AC28"]  # the holes 1,1 and 2,2
-    assert session.fails("play b pass") == "illegal move: AB28 AB29 is no whole turn; next may come AB27 AC28"
+    assert (
+        session.fails("play b pass") == "illegal move: AB28 AB29 is not a complete turn; the next cell may be AB27 AC28"
+    )
     session("play b AC28")
     assert legal(session) == ["AB27", "AC28"]
     session("play b AB27")

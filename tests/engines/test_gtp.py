@@ -201,8 +201,8 @@ def test_out_of_turn_is_not_for_the_agreement_phase() -> None:
     [
         ("play", "syntax error: write play COLOUR MOVE"),
         ("play black", "syntax error: write play COLOUR MOVE"),
-        ("play C3 black", "syntax error: C3 is no colour, write black or white"),
-        ("play black resign", "illegal move: resign is an answer to genmove, never a play"),
+        ("play C3 black", "syntax error: C3 is not a colour: write black or white"),
+        ("play black resign", "illegal move: resign is an answer to genmove, not a move"),
         ("undo 2", "syntax error: write undo"),
         ("showboard 1", "syntax error: write showboard"),
     ],
@@ -265,7 +265,7 @@ def test_showboard_shows_captures_kings_and_the_end() -> None:
 def test_showboard_says_what_a_scene_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     session = MemorySession("go size=3")
     monkeypatch.setattr(GoState, "scene", lambda state: {"cells": [], "pieces": []})
-    assert session.fails("showboard") == "no scene: Object missing required field `board`"
+    assert session.fails("showboard") == "invalid scene: Object missing required field `board`"
 
 
 def test_showboard_in_the_agreement_phase() -> None:

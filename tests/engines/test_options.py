@@ -86,13 +86,13 @@ def test_options_that_are_not_named_take_their_defaults() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["colour=red"], "unknown option: colour; yugo has: size komi handicap agreement"),
-        (["ko=simple"], "unknown option: ko; yugo has: size komi handicap agreement"),
+        (["colour=red"], "unknown option: colour; the options of yugo are: size komi handicap agreement"),
+        (["ko=simple"], "unknown option: ko; the options of yugo are: size komi handicap agreement"),
         (["size=5", "size=5"], "repeated option: size"),
-        (["5"], "5: write options as name=value"),
-        (["=5"], "unknown option: ; yugo has: size komi handicap agreement"),
-        (["SIZE=5"], "unknown option: SIZE; yugo has: size komi handicap agreement"),
-        (["size=5=5"], "size=5=5: size is an integer of 2..25"),
+        (["5"], "5 is not an option: write name=value"),
+        (["=5"], "unknown option: ; the options of yugo are: size komi handicap agreement"),
+        (["SIZE=5"], "unknown option: SIZE; the options of yugo are: size komi handicap agreement"),
+        (["size=5=5"], "size=5=5: size must be an integer of 2..25"),
     ],
 )
 def test_unknown_repeated_and_malformed_options_are_refused(words: list[str], reason: str) -> None:

@@ -174,11 +174,11 @@ def test_the_first_of_two_versions_on_the_path_counts(site: Path, monkeypatch: p
             "",
             "cannot load game bad from no_such_module: ModuleNotFoundError: No module named 'no_such_module'",
         ),
-        ("bad_module:GAME", "GAME = 1", "cannot load game bad: bad_module:GAME is not an ggp.engines.game.Game"),
+        ("bad_module:GAME", "GAME = 1", "cannot load game bad: bad_module:GAME is not a ggp.engines.game.Game"),
         (
             "bad_module:GAME",
             "from ggp.engines.games.go import GAME",
-            "cannot load game bad: bad_module:GAME is not an ggp.engines.game.Game of that name",
+            "cannot load game bad: bad_module:GAME is not a ggp.engines.game.Game of that name",
         ),
     ],
 )

@@ -60,16 +60,16 @@ def test_a_new_game_answers_its_status() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("ggp-new chess", r"unknown game: chess; there are: .*\byugo\b"),
-        ("ggp-new yugo size=1", "size=1: size is an integer of 2..25"),
-        ("ggp-new yugo komi=7.5", "komi=7.5: komi is an integer"),
+        ("ggp-new chess", r"unknown game: chess; known games: .*\byugo\b"),
+        ("ggp-new yugo size=1", "size=1: size must be an integer of 2..25"),
+        ("ggp-new yugo komi=7.5", "komi=7.5: komi must be an integer"),
         ("ggp-new yugo size=9 size=9", "repeated option: size"),
         ("ggp-new yugo colour=red", "unknown option: colour"),
         ("ggp-new yugo size=2 handicap=4", "handicap"),
         ("ggp-new go size=8 handicap=5", "handicap must be 0 or 2..4 on 8x8"),
         ("ggp-new go size=5 handicap=2", "no fixed points on boards smaller than 7x7"),
         ("ggp-new", "syntax error: write ggp-new GAME"),
-        ("ggp-new yugo " + "x" * 5000, "x{40}: write options as name=value"),
+        ("ggp-new yugo " + "x" * 5000, "x{40} is not an option: write name=value"),
     ],
 )
 def test_a_bad_name_or_value_is_refused_and_the_current_game_stays(line: str, reason: str) -> None:
@@ -101,10 +101,10 @@ def test_play_answers_the_canonical_move_and_the_status() -> None:
         ("ggp-play black Z9", "illegal move: "),
         ("ggp-play black A1x", "illegal move: "),
         ("ggp-play black I1", "illegal move: "),
-        ("ggp-play black resign", "illegal move: resign is an answer to genmove, never a play"),
-        ("ggp-play black RESIGN", "illegal move: resign is an answer to genmove, never a play"),
+        ("ggp-play black resign", "illegal move: resign is an answer to genmove, not a move"),
+        ("ggp-play black RESIGN", "illegal move: resign is an answer to genmove, not a move"),
         ("ggp-play black dead:", "illegal move: "),
-        ("ggp-play red C3", "syntax error: red is no colour, write black or white"),
+        ("ggp-play red C3", "syntax error: red is not a colour: write black or white"),
         ("ggp-play black", "syntax error: write ggp-play COLOUR MOVE"),
         ("ggp-play black C3 C4", "syntax error: write ggp-play COLOUR MOVE"),
         ("ggp-play", "syntax error: write ggp-play COLOUR MOVE"),
@@ -133,7 +133,7 @@ def test_legal_says_why_not() -> None:
     assert session("ggp-legal button") == "true"
     assert re.fullmatch(r"false .*C3.*", session("ggp-legal C3"))
     assert re.fullmatch(r"false .+", session("ggp-legal pass"))
-    assert session("ggp-legal resign") == "false resign is an answer to genmove, never a play"
+    assert session("ggp-legal resign") == "false resign is an answer to genmove, not a move"
     assert session.fails("ggp-legal") == "syntax error: write ggp-legal MOVE"
 
 
@@ -195,14 +195,14 @@ def test_history_that_does_not_fit_in_an_answer_is_refused(monkeypatch: pytest.M
     session.play("A1 B2")
     assert session("ggp-history") == "1 black A1\n2 white B2"
     session.play("C3")
-    assert session.fails("ggp-history") == "3 plies do not fit in an answer of 2 lines"
+    assert session.fails("ggp-history") == "3 plies do not fit into an answer of 2 lines"
 
 
 def test_a_game_without_end_is_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggp.engines.history.MAX_PLIES", 2)
     session = MemorySession("go size=5")
     session.play("A1 B2")
-    assert session.fails("ggp-play black C3").startswith("illegal move: a game of more than 2 plies is not kept here")
+    assert session.fails("ggp-play black C3").startswith("illegal move: a game has at most 2 plies here")
     assert session.fails("play white C3").startswith("illegal move: ")
     session("undo")
     session.play("C3")
@@ -328,7 +328,7 @@ def test_perft_counts_move_sequences() -> None:
 def test_perft_that_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_SECONDS", 0.2)
     assert re.fullmatch(
-        r"too deep: depth \d+ would take about \d+ s, the limit is 0", MemorySession("go").fails("ggp-perft 100")
+        r"too deep: depth \d+ would take about \d+ s; the limit is 0", MemorySession("go").fails("ggp-perft 100")
     )
 
 

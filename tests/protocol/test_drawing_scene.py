@@ -50,7 +50,7 @@ def test_what_a_viewer_does_not_know_is_ignored() -> None:
         ({"pieces": [{"at": "a", "colour": "red"}]}, "red"),
         ({"pieces": [{"at": "a", "colour": "black", "glyph": "XX"}]}, "glyph"),
         ({"pieces": [{"at": "a", "colour": "black"}, {"at": "a", "colour": "white"}]}, "two pieces"),
-        ({"pieces": [{"at": "z", "colour": "black"}]}, "pieces names z, which is no cell"),
+        ({"pieces": [{"at": "z", "colour": "black"}]}, "pieces names z, which is not a cell"),
         ({"joins": [["a", "z"]]}, "joins names z"),
         ({"joins": [["a"]]}, "joins"),
         ({"control": [{"at": "z", "colour": "black"}]}, "control names z"),
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_said(parts: dict[str, Any], reason: str) -> None:
     for read in (as_scene, lambda fields: read_scene(json.dumps(fields))):
         with pytest.raises(DrawingError) as error:
             read(bare(**parts))
-        assert str(error.value).startswith("no scene: ") and len(str(error.value)) < 300
+        assert str(error.value).startswith("invalid scene: ") and len(str(error.value)) < 300
         assert str(error.value).isprintable()
     if parts.get("cells") != [{"at": "a", "x": math.nan, "y": 0}]:  # which JSON cannot hold
         assert reason in str(error.value)

@@ -123,7 +123,10 @@ def test_a_lost_connection_is_made_again_at_its_own_address_first(dialling: Dial
         first.close()
         until(dial, lambda: dial.up and dial.url == second.url)
         assert second.hello().name == "dot"
-    assert [why for what, why in told if what == "lost"][:2] == ["the connection was lost", "no program listens there"]
+    assert [why for what, why in told if what == "lost"][:2] == [
+        "the connection was lost",
+        "nothing is listening at this address",
+    ]
 
 
 def test_a_bot_goes_to_the_address_that_the_lobby_names_if_it_is_its_own(dialling: Dialling) -> None:
@@ -170,7 +173,7 @@ def test_no_listener_is_tried_again_with_longer_waits(dialling: Dialling, monkey
     dial, told = dialling(LobbyLink(url))
     until(dial, lambda: len(told) >= 12)
     assert {what for what, _ in told} == {"lost", "wait"}
-    assert ("lost", "no program listens there") in told
+    assert ("lost", "nothing is listening at this address") in told
     with SmallLobby(url=url) as lobby:
         greet(dial, lobby)
         assert told[-1] == ("up", "")
@@ -260,7 +263,7 @@ def test_a_key_that_is_refused_is_not_tried_again_but_where_the_lobby_is_busy(
             until(dial, refused)
             assert told[0] == (
                 "lost",
-                "the lobby does not let this key in now: it has trouble, or the key comes too often or has expired",
+                "the lobby does not accept this key now: it has trouble, or the key comes too often or has expired",
             )
 
 
@@ -373,7 +376,7 @@ def test_a_lobby_that_never_answers_is_given_up(dialling: Dialling, monkeypatch:
         assert told[0][0] == "lost"
     dial, told = dialling(LobbyLink("tcp://no-such-host.invalid:5555", MINE, SERVER.public))
     until(dial, lambda: bool(told))
-    assert told[0] == ("lost", "no answer")
+    assert told[0] == ("lost", "no response")
 
 
 def test_an_address_that_zeromq_refuses_is_reported(dialling: Dialling) -> None:
@@ -420,7 +423,7 @@ def test_a_lobby_that_breaks_the_protocol_is_left(dialling: Dialling, lobby: Sma
     greet(dial, lobby)
     lobby.send_raw(*frames)
     until(dial, lambda: not dial.up)
-    assert "what is no message" in told[1][1]
+    assert "sent an invalid message" in told[1][1]
 
 
 def test_the_last_words_before_the_connection_is_lost_are_heard(dialling: Dialling) -> None:
@@ -471,7 +474,7 @@ def test_a_lobby_that_does_not_read_is_left_but_stderr_is_let_go(
     assert dial.up
     while dial.up:
         dial.send(LobbyAnswer(b"= " + b"x" * 60_000 + b"\n\n"))
-    assert told[-2] == ("lost", "the lobby does not read what it is sent")
+    assert told[-2] == ("lost", "the lobby does not read its input")
     dial.send(LobbyAnswer(b"= too late\n\n"))
 
 

@@ -58,5 +58,5 @@ def test_what_is_wrong_is_said() -> None:
         int("9" * 5000)
     assert in_words(huge.value) == "it holds a number of more than 4,300 digits"
     assert in_words(RecursionError("maximum recursion depth exceeded")) == "it is nested too deeply"
-    assert in_words(MemoryError()) == "it is too large for the memory"
+    assert in_words(MemoryError()) == "it does not fit into memory"
     assert in_words(ValueError("anything else")) == "anything else"

@@ -94,7 +94,7 @@ def model_summary(lines: bytes) -> MatchSummary:
     """Return the summary of one whole match, read event by event."""
     found = list(read_records(lines.splitlines(keepends=True)))
     if len(found) != 1 or found[0].end is None:
-        raise RecordError(f"it holds {len(found)} matches, not one that was played to its end")
+        raise RecordError(f"the record holds {len(found)} matches, not exactly one complete match")
     first, second = (sum(ply.ms for ply in found[0].plies if ply.seat == seat) for seat in (1, 2))
     return MatchSummary(found[0].start, found[0].end, (first, second))
 
@@ -218,7 +218,7 @@ def test_too_long_a_text_is_refused_though_its_chain_is_right() -> None:
         values = {"seq": 1, "match": "m", "ply": 1, "seat": 1, "colour": "b", "move": "D4", "ms": 1, **changes}
         lines = written(started(), MovePlayed(**values), ended(2))  # type: ignore[arg-type]
         said = summary_of(lines)
-        assert isinstance(said, str) and said.startswith("line 2: not a line of a record")
+        assert isinstance(said, str) and said.startswith("line 2: not a record line")
 
 
 def test_more_or_less_than_a_whole_match_is_refused() -> None:

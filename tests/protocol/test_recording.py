@@ -65,7 +65,7 @@ def test_a_log_that_is_gone_is_begun_anew(tmp_path: Path, how: str) -> None:
     *before, now = read_sessions(path)
     assert [(pair.command, pair.reply and pair.reply.text) for pair in now.pairs] == [("version", "")]
     (note,) = now.notes
-    assert note.endswith(f"the file was {how.split()[0]}: what came before is not in it")
+    assert note.endswith(f"the file was {how.split()[0]}: earlier lines are lost")
     assert [session.command for session in before] == {"replaced": [["another"]], "truncated in a line": [["bot"]]}.get(
         how, []
     )
@@ -78,7 +78,7 @@ def test_a_log_replaced_by_another_kind_of_file_leaves_that_file_alone(tmp_path:
     (tmp_path / "other").replace(path)
     for number in range(3):
         recording.chunk(">", number, b"name\n")
-    assert len(warnings) == 1 and "is no record of `ggp tap`" in warnings[0] and "is not recorded" in warnings[0]
+    assert len(warnings) == 1 and "is not a recording of `ggp tap`" in warnings[0] and "is not recorded" in warnings[0]
     assert path.read_bytes() == b"mine\n"
 
 
@@ -89,7 +89,7 @@ def test_a_log_that_cannot_be_rotated_ends_with_one_warning(tmp_path: Path) -> N
     for number in range(100):
         recording.chunk(">", number, b"name\n")
     recording.close()
-    assert len(warnings) == 1 and warnings[0].startswith(f"{path}: ") and "goes on and is not recorded" in warnings[0]
+    assert len(warnings) == 1 and warnings[0].startswith(f"{path}: ") and "continues but is not recorded" in warnings[0]
     assert path.stat().st_size < 300
 
 
@@ -122,7 +122,7 @@ def test_a_file_that_another_writes_is_left_to_it(tmp_path: Path, monkeypatch: p
     first, second = (Recording(path, ["bot"], warnings.append) for _ in range(2))
     assert (first.path, second.path, warnings) == (path, tmp_path / "bot.2.log", [])
     third = Recording(path, ["bot"], warnings.append)
-    assert len(warnings) == 1 and "too many taps write it" in warnings[0]
+    assert len(warnings) == 1 and "too many taps are writing it" in warnings[0]
     for one in (first, second, third):
         one.close()
 

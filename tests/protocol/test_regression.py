@@ -70,8 +70,8 @@ def test_the_lines_of_a_suite() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("#? [A1]", 1, "follows the command"),
-        ("name\n#? [a]\n#? [b]", 3, "one each"),
+        ("#? [A1]", 1, "must follow a command"),
+        ("name\n#? [a]\n#? [b]", 3, "may have only one"),
         ("name\n\n#? A1", 3, "#? [PATTERN]"),
         ("name\n#? [A1] or so", 2, "#? [PATTERN]"),
         ("name\n#? [A(1]", 2, "missing )"),

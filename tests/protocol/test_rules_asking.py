@@ -262,7 +262,7 @@ def test_rule_2_10_junk_from_a_bot_is_skipped_with_a_warning() -> None:
     connection.send("name", "name")
     connection.receive(b"Welcome!\n\n" + b"y" * 500 + b"\n= a\n\nBye \xff\n= b\n\n")
     assert taken(connection) == [Reply(True, "a"), Reply(True, "b")]
-    said = "skipped a line that is no answer: "
+    said = "skipped a line that is not an answer: "
     assert connection.warnings == [said + "Welcome!", said + "y" * 80, said + "Bye \\xff"]
 
 

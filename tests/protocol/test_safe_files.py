@@ -184,7 +184,7 @@ def test_a_hard_link_that_is_taken_away_while_it_is_opened(
         return descriptor
 
     monkeypatch.setattr(os, "open", open_and_unlink)
-    with pytest.raises(OSError, match="exchanged"):
+    with pytest.raises(OSError, match="replaced"):
         open_to_append(link, empty=True)
     assert victim.read_bytes() == b"precious"
 
@@ -205,7 +205,7 @@ def test_the_registry_as_root_in_the_folder_of_the_service(theirs: Path, tmp_pat
 
 def test_the_refusal_says_whose_link_it_is(theirs: Path, tmp_path: Path) -> None:
     plant(theirs / "keys.json", tmp_path / "elsewhere")
-    with pytest.raises(RegistryError, match=r"keys.json is a symbolic link that belongs to .*: delete it, or run this"):
+    with pytest.raises(RegistryError, match=r"keys.json is a symbolic link that belongs to .*: delete it, or run as"):
         write_registry(theirs / "keys.json")
 
 
@@ -249,7 +249,7 @@ def test_a_pipe_of_another_user_is_not_written(theirs: Path, monkeypatch: pytest
         os.chown(theirs / "pipe", NO_CULPRIT, NO_CULPRIT)
     reader = os.open(theirs / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     owner = pwd.getpwuid(os.fstat(reader).st_uid).pw_name
-    with pytest.raises(OSError, match=f"it is not a file, and belongs to {owner}: "):
+    with pytest.raises(OSError, match=f"it is not a regular file and belongs to {owner}: "):
         replace_file(theirs / "pipe", b"x")
 
     def unknown(number: int) -> NoReturn:

@@ -150,7 +150,7 @@ def test_no_listener_is_reported_once() -> None:
         url = server.url
     with Spectator(url) as there:
         there.follow(KEY)
-        assert next_of(there, Disconnected).reason == "no program listens there"
+        assert next_of(there, Disconnected).reason == "nothing is listening at this address"
         assert there.read(0.6) is None
 
 

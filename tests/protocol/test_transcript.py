@@ -152,7 +152,7 @@ NO_BYTES = [
 
 @pytest.mark.parametrize("line", NO_MARK + NO_BYTES)
 def test_a_line_that_is_none_is_refused_with_its_number(line: str) -> None:
-    with pytest.raises(ValueError, match=r"^line 3 is no line of a transcript: "):
+    with pytest.raises(ValueError, match=r"^line 3 is not a transcript line: "):
         Replay(["1 > b'a'", "", line])
 
 

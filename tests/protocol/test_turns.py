@@ -209,7 +209,7 @@ def test_a_slow_command_whose_process_was_ended_is_refused(turns: Turns) -> None
     one = TurnTalker("3 die", "echo a")
     turns.add(one)
     work(turns, lambda: bool(one.waits))
-    assert one.said == [f"?3 this took more than {SECONDS} s of processor time, or memory", "= a"]
+    assert one.said == [f"?3 this took more than {SECONDS} s of processor time, or too much memory", "= a"]
 
 
 def test_a_session_that_takes_no_more_after_a_slow_answer_waits(turns: Turns) -> None:
@@ -264,7 +264,7 @@ def test_a_slow_command_is_refused_where_no_process_can_start(
     monkeypatch.setattr(os, "fork", fork)
     turns.add(one)
     turns.step()
-    refusal = "?5 there is no process for this now: Resource temporarily unavailable"
+    refusal = "?5 cannot start a process for this command: Resource temporarily unavailable"
     assert one.said == [refusal] and turns.ready is not full and descriptors() == before
     if not full:
         turns.step()

@@ -172,7 +172,11 @@ def test_a_bot_that_takes_no_limit_is_named_before_the_first_game(
 @pytest.mark.parametrize("name", ["nodes", "playouts"])
 def test_a_built_in_bot_without_such_an_option(name: str) -> None:
     ran = ggp("match", "go,size=5", "a=random", "b=greedy", "c=greedy", "--bot", f"a,{name}=5")
-    assert ran.status == 2 and f"random has no option {name}; it has: seed" in ran.err and ran.err.count("\n") == 1
+    assert (
+        ran.status == 2
+        and f"random has no option {name}; its options are: seed" in ran.err
+        and ran.err.count("\n") == 1
+    )
 
 
 # -- cores -----------------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_an_engine_that_crashes_makes_it_void_and_is_loud() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"), [("large", "an answer is at most 1048576 bytes"), ("hangs", "no whole answer")]
+    ("how", "words"), [("large", "the answer is longer than 1048576 bytes"), ("hangs", "no complete answer")]
 )
 def test_what_its_engine_does_wrong_is_no_fault_of_a_built_in_bot(how: str, words: str, tmp_path: Path) -> None:
     """It is said by the bot, for the referee itself has asked for no legal moves; then the match is void."""

@@ -83,7 +83,7 @@ def test_the_example_runs_as_it_is_and_is_not_overwritten(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("lobby", "pool", "said"),
     [
-        ('listen = "tcp://0.0.0.0:7711"\nkeys = false', "", "cannot listen at tcp://0.0.0.0:7711: there are no keys"),
+        ('listen = "tcp://0.0.0.0:7711"\nkeys = false', "", "cannot listen at tcp://0.0.0.0:7711: without keys"),
         ('listen = "tcp://127.0.0.1:99999"', "", "lobby.listen: cannot listen at tcp://127.0.0.1:99999"),
         ("grace = -1", "", "lobby.grace: -1 is not a number from 0"),
         ("lagg = 3", "", "lobby.lagg: unknown key: did you mean lag?"),

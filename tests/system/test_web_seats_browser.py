@@ -199,7 +199,7 @@ def test_connect_four_of_another_engine_is_watched_played_replayed_and_explained
     watcher.locator('#board .cells [data-at="A"]').click()
     expect(watcher.locator("#why")).to_have_text("A is legal.")
     watcher.locator('#board .cells [data-at="D4"]').click()
-    expect(watcher.locator("#why")).to_contain_text("D4 is no column with room; there are A B C D")
+    expect(watcher.locator("#why")).to_contain_text("D4 is not a column with room; these are A B C D")
     watcher.close()
 
 

@@ -67,7 +67,7 @@
 #? [\? illegal move: there is no column I: the letters skip it]
 
 23 play b resign
-#? [\? illegal move: resign is an answer to genmove, never a play]
+#? [\? illegal move: resign is an answer to genmove, not a move]
 
 24 set_free_handicap A1 B2
 #? [\? board not empty]

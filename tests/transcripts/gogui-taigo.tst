@@ -10,7 +10,7 @@ gogui-rules_legal_moves
 #? [AA24 AA25 AA27 AA28 AB24 AB25 AB27 AB28 AC24 AC25 AC26 AC27 AD24 AD25 AD26 Y26 Y27 Y28 Z25 Z26 Z27 Z28]
 
 play b A1
-#? [\? illegal move: no turn begins at A1]
+#? [\? illegal move: no turn begins with A1]
 
 play b AA27
 #? []
@@ -19,10 +19,10 @@ gogui-rules_legal_moves
 #? [AA28 AB27 Z27 Z28]
 
 play b pass
-#? [\? illegal move: AA27 is no whole turn; next may come AA28 AB27 Z27 Z28]
+#? [\? illegal move: AA27 is not a complete turn; the next cell may be AA28 AB27 Z27 Z28]
 
 play b 0,1/0,2
-#? [\? illegal move: the turn AA27 is not ended: write pass, or undo]
+#? [\? illegal move: the turn AA27 is not finished: write pass, or undo]
 
 play b AA28
 #? []

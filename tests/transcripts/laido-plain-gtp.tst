@@ -52,10 +52,10 @@ showboard
 #? [\n    A B\n 3 \. \. 3\n2 \. \. \. 2\n A \. \. 1\n  B C\nBlack to move \(seat 1\)]
 
 ggp-new laido size=14
-#? [\? size=14: size is an integer of 2\.\.13]
+#? [\? size=14: size must be an integer of 2\.\.13]
 
 ggp-new laido komi=7
-#? [\? unknown option: komi; laido has: size pie half_point]
+#? [\? unknown option: komi; the options of laido are: size pie half_point]
 
 ggp-options
 #? [size int 9 2\.\.13\npie enum on on,off\nhalf_point enum final final,first]

@@ -16,10 +16,10 @@ loadsgf x.sgf
 #? [\? no game: use ggp-new]
 
 ggp-new chess
-#? [\? unknown game: chess; there are: [^\n]*yugo]
+#? [\? unknown game: chess; known games: [^\n]*yugo]
 
 ggp-new yugo size=99
-#? [\? size=99: size is an integer of 2\.\.25]
+#? [\? size=99: size must be an integer of 2\.\.25]
 
 ggp-status
 #? [\? no game: use ggp-new]

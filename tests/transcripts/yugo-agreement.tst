@@ -19,7 +19,7 @@ ggp-play w dead:D4,D4
 #? [\? illegal move: D4 is named twice]
 
 ggp-play w resign
-#? [\? illegal move: resign is an answer to genmove, never a play]
+#? [\? illegal move: resign is an answer to genmove, not a move]
 
 ggp-play w C3
 #? [\? illegal move: both sides have passed: answer dead: with the points of dead groups, or dead: alone for none]

@@ -263,7 +263,7 @@ class Inbox:
         if self._now() < self._deadline:
             self._set_timer(asyncio.get_running_loop())
         else:
-            self._waiter.set_exception(PeerTimeout("no whole answer before the deadline"))
+            self._waiter.set_exception(PeerTimeout("no complete answer before the deadline"))
 
 
 async def quiet_moment(patience: float) -> None:

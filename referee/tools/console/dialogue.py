@@ -399,13 +399,13 @@ class Dialogue:
 
 # A phrase of the error, and the rule of PROTOCOL §2 that the peer breaks.
 _RULES = (
-    ("an answer is at most", "2.8: an answer is at most 1 MiB and 10,000 lines"),
+    ("the answer is longer", "2.8: an answer is at most 1 MiB and 10,000 lines"),
     ("blank lines before", "2.8: input is bounded"),
     ("lines before an answer", "2.10: at most 200 lines that are not answers are tolerated"),
     ("begins with = or ?", "2.3: only answers may be written to stdout"),
-    ("without a question", "2.3: each command gets one answer, and nothing else may be written to stdout"),
+    ("unsolicited", "2.3: each command gets one answer, and nothing else may be written to stdout"),
     ("expected", "2.2: an id is echoed if one was sent, and only then"),
-    ("echoes no ids", "2.11: a peer that echoes no ids must answer in time"),
+    ("does not echo ids", "2.11: a peer that does not echo ids must answer in time"),
     ("does not read", "2.8: never a hang"),
 )
 _SHOWN = 300  # bytes of the last output

@@ -110,7 +110,7 @@ def test_what_passes_is_tried_again_and_told_once(fault: Fault, asked: Any, caps
     server, answer = asked(fault, fault, "B2")
     assert (answer.text, answer.tries, len(server.asked)) == ("B2", 3, 3)
     told = capsys.readouterr().err
-    assert told.count("\n") == 1 and told.startswith("llm: the endpoint") and told.endswith("; trying again\n")
+    assert told.count("\n") == 1 and told.startswith("llm: the endpoint") and told.endswith("; retrying\n")
 
 
 def test_what_does_not_pass_is_given_up(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_an_endpoint_that_is_away(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_endpoint_that_hangs_costs_no_more_than_the_time(kind: str, asked: Any) -> None:
     began = time.monotonic()
     server, failed = asked(Fault(kind), seconds=0.5)
-    assert re.fullmatch(r"the endpoint does not answer within 0\.\d+ s: no time is left", str(failed))
+    assert re.fullmatch(r"the endpoint did not answer within 0\.\d+ s: no time is left", str(failed))
     assert 0.4 < time.monotonic() - began < 20 and len(server.asked) == 1
 
 
@@ -187,7 +187,7 @@ def test_requests_that_were_taken_up_and_not_answered_are_counted(asked: Any) ->
 def test_patience_beyond_the_clock_is_no_wait(asked: Any) -> None:
     began = time.monotonic()
     server, failed = asked(Fault("status", 429, "", (("Retry-After", "3600"),)), seconds=60)
-    assert str(failed) == "the endpoint answers 429 and asks for 3600 s of patience: no time is left"
+    assert str(failed) == "the endpoint answers 429 and asks to wait 3600 s: no time is left"
     assert time.monotonic() - began < 20 and len(server.asked) == 1
 
 
@@ -233,7 +233,7 @@ def test_a_limit_of_each_minute_is_kept_and_refused_requests_do_not_count(monkey
     with ModelEndpoint([GOOD]) as server:
         client = Endpoint(server.url, {}, per_minute=1)
         client.ask(HELLO, 30, 30)
-        with pytest.raises(EndpointFailed, match="--per-minute 1 leaves no request in the time left"):
+        with pytest.raises(EndpointFailed, match="--per-minute 1 allows no further request in the time left"):
             client.ask(HELLO, 1, 30)
         client.close()
 

@@ -160,7 +160,7 @@ def test_an_illegal_answer_goes_back_with_the_engine_s_reason(talk: Callable[...
 
 @HTTP
 @pytest.mark.parametrize(
-    ("give_up", "answer"), [("forfeit", "? no legal move in 3 answers; of the last: "), ("resign", "= resign")]
+    ("give_up", "answer"), [("forfeit", "? no legal move in 3 answers; the last one: "), ("resign", "= resign")]
 )
 def test_after_the_retries_there_is_no_move(give_up: str, answer: str, talk: Callable[..., ModelTalk]) -> None:
     bot = talk([naming("Z99")] * 4, "--give-up", give_up)
@@ -286,7 +286,7 @@ def test_the_clock_bounds_the_wait(talk: Callable[..., ModelTalk]) -> None:
     bot = talk([Fault("hang"), naming("A1")])
     bot("ggp-clock black=500 white=9000")
     first, kept = bot.move("black")
-    assert first.startswith("? the endpoint does not answer within 0.") and kept["answers"][0]["tries"] == 1
+    assert first.startswith("? the endpoint did not answer within 0.") and kept["answers"][0]["tries"] == 1
     bot("ggp-clock black=100 white=9000")
     assert bot.move("black")[0] == "? no time is left for another answer"
 
@@ -409,10 +409,10 @@ def test_programs_that_the_bot_starts_do_not_inherit_the_key(monkeypatch: pytest
 def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggp.bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "llm", *CALL)
-    text = "ggp bot: llm: httpx is not installed: pip install httpx\n"
+    text = "ggp bot: llm: httpx is not installed: run pip install httpx\n"
     assert (ran.status, ran.err) == (2, text)
     ran = ggp_in_process("bot", "llm", *CALL, "--board", "both")
-    assert ran.status == 2 and ran.err.startswith("ggp bot: llm: resvg_py is not installed: pip install ")
+    assert ran.status == 2 and ran.err.startswith("ggp bot: llm: resvg_py is not installed: run pip install ")
 
 
 def test_a_machine_without_fonts_makes_no_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

@@ -74,7 +74,7 @@ def test_a_turn() -> None:
     in_turn(seat)
     assert "1(X). . . . 1" in seat.position() and seat.rules().startswith("The game: yugo size=5\n\n# Yugo")
     assert seat.legal_moves()[:2] == ["A2", "A3"] and seat.why_illegal("b2") == ""
-    assert "occupied" in seat.why_illegal("A1") and seat.result() == "The game goes on."
+    assert "occupied" in seat.why_illegal("A1") and seat.result() == "The game is not over."
     for move in ("A1", "Z9", "", "A1 B2", "resign", "\x00"):
         with pytest.raises(SeatError, match="illegal: "):
             seat.play(move)
@@ -200,7 +200,7 @@ def test_the_tools_are_those_of_the_seat() -> None:
                 await call(client, "play", move="Z9")
             assert "# Yugo" in await call(client, "rules")
             await call(client, "play", move="B2")
-            assert await call(client, "result") == "The game goes on."
+            assert await call(client, "result") == "The game is not over."
 
     asyncio.run(session())
     assert talk.answer() == "= B2"
@@ -328,7 +328,7 @@ def test_a_token_that_is_none(token: str | None, monkeypatch: pytest.MonkeyPatch
 def test_a_missing_package_and_a_port_in_use_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggp.bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "mcp", "--http", "7000")
-    assert ran.err == "ggp bot: mcp: mcp is not installed: pip install mcp\n"
+    assert ran.err == "ggp bot: mcp: mcp is not installed: run pip install mcp\n"
     assert ran.status == 2
 
 

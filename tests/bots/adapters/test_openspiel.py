@@ -62,7 +62,7 @@ def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.M
     from ggp.bots.adapters import openspiel
 
     monkeypatch.setattr(adapters, "find_spec", lambda name: None)
-    with pytest.raises(OptionError, match="pyspiel is not installed: pip install"):
+    with pytest.raises(OptionError, match="pyspiel is not installed: run pip install"):
         openspiel.main([])
 
 

@@ -117,7 +117,7 @@ def test_its_options_are_completed() -> None:
 def test_without_openspiel_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggp.bots.adapters.find_spec", lambda name: None)
     ran = ggp_in_process("bot", "uci", "--", "cat")
-    text = "ggp bot: uci: pyspiel is not installed: pip install open_spiel\n"
+    text = "ggp bot: uci: pyspiel is not installed: run pip install open_spiel\n"
     assert (ran.status, ran.err) == (2, text)
 
 
@@ -160,11 +160,11 @@ def test_options_are_checked_before_any_is_set(engine: UciEngine, tmp_path: Path
     assert engine.name == "Small 1.0"
     for values, text in (
         ({"Skil Level": "3"}, "Small 1.0 has no option Skil Level; did you mean Skill Level"),
-        ({"Skill Level": "21"}, "Skill Level is a number from 0 to 20"),
-        ({"Skill Level": "--5"}, "Skill Level is a number from 0 to 20"),
-        ({"Skill Level": "x"}, "Skill Level is a number from 0 to 20"),
-        ({"Style": "Wild"}, "Style is one of Solid, Very Risky"),
-        ({"Ponder": "yes"}, "Ponder is true or false"),
+        ({"Skill Level": "21"}, "Skill Level must be a number from 0 to 20"),
+        ({"Skill Level": "--5"}, "Skill Level must be a number from 0 to 20"),
+        ({"Skill Level": "x"}, "Skill Level must be a number from 0 to 20"),
+        ({"Style": "Wild"}, "Style must be one of Solid, Very Risky"),
+        ({"Ponder": "yes"}, "Ponder must be true or false"),
         ({"Ponder": "true", "Frob": "1"}, "no option Frob"),
     ):
         with pytest.raises(OptionError, match=text):
@@ -306,7 +306,7 @@ def test_a_move_that_is_none_is_refused_and_not_played(fault: str) -> None:
     talk = UciTalk(engine)
     talk("ggp-new chess")
     chosen = "e2e5" if fault == "illegal" else "(none)"
-    assert talk("genmove black") == f"? Small 1.0 chose {chosen}, which is no legal move here"
+    assert talk("genmove black") == f"? Small 1.0 chose {chosen}, which is not a legal move here"
     assert talk.bot.line is not None and talk.bot.line.plies == []
     engine.close()
 

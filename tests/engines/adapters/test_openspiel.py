@@ -100,10 +100,10 @@ def test_the_games_for_two_who_see_everything_are_there() -> None:
     [
         ("backgammon", "chance"),
         ("kuhn_poker", "chance"),
-        ("phantom_ttt", "does not see everything"),
+        ("phantom_ttt", "hidden information"),
         ("goofspiel", "at the same time"),
         ("efg_game", "cannot be loaded"),
-        ("no_such_game", "there are: amazons"),
+        ("no_such_game", "known games: amazons"),
     ],
 )
 def test_other_games_are_refused_by_name_with_the_reason(talk: Callable[[str], str], game: str, reason: str) -> None:
@@ -181,7 +181,7 @@ def test_strings_with_blanks_are_taken_whole(talk: Callable[[str], str]) -> None
     assert talk("play w pile:1,_take:1;") == "="
     assert talk("ggp-history") == "= 1 black pile:3,_take:5;\n2 white pile:1,_take:1;"
     refused = talk("ggp-play black pile:3,_take:5;")
-    assert refused.startswith("? illegal move: pile:3,_take:5; is none of the 10 legal moves, such as ")
+    assert refused.startswith("? illegal move: pile:3,_take:5; is not one of the 10 legal moves, such as ")
 
 
 def test_the_first_to_act_is_seat_1_and_a_side_may_move_twice() -> None:

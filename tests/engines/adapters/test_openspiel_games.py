@@ -93,9 +93,9 @@ def test_algorithms_of_openspiel_play_them() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "reason"),
     [
-        ("go", {"size": 5}, "too long to count"),
-        ("yugo", {"agreement": "on"}, "without number"),
-        ("yugo", {"size": 99}, "size is an integer"),
+        ("go", {"size": 5}, "too long for OpenSpiel"),
+        ("yugo", {"agreement": "on"}, "too many possible moves"),
+        ("yugo", {"size": 99}, "size must be an integer"),
     ],
 )
 def test_what_openspiel_cannot_have_is_refused_with_the_reason(name: str, options: dict[str, Any], reason: str) -> None:

@@ -99,11 +99,11 @@ def test_killed_lobby_resumes_its_challenges(tmp_path: Path, dialled: list[Diall
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        ("tcp://127.0.0.1:1", 1, "no program listens there"),
+        ("tcp://127.0.0.1:1", 1, "nothing is listening at this address"),
         ("tcp://127.0.0.1:1 small ann", 2, "name POOL, MINE and THEIRS, or nothing"),
         ("tcp://127.0.0.1:1 small ann bob --withdraw 3", 2, "--withdraw ID stands alone"),
         ("tcp://127.0.0.1:1 small ann b#b", 2, "hold no blanks and no #"),
-        ("tcp://lobby.example.org:7711 small ann bob", 2, "--key FILE and --server-key are needed"),
+        ("tcp://lobby.example.org:7711 small ann bob", 2, "give --key FILE and --server-key"),
         ("ipc://x", 2, "tcp://"),
     ],
 )

@@ -29,7 +29,7 @@ BAD = [
     (["yugo", "random"], "name 2 to 100 bots"),
     (["yugo", "./no-such-bot", "random"], "./no-such-bot does not exist"),
     (["yugo", "no-such-bot --fast", "random"], "no program called 'no-such-bot'"),
-    (["yugo", "nosuchbot", "random"], "unknown bot: nosuchbot; there are: "),
+    (["yugo", "nosuchbot", "random"], "unknown bot: nosuchbot; known bots: "),
     (["yugo", "random:luck=9", "random"], "luck"),
     (["yugo", "{folder}", "random"], "is a directory, not a program"),
     (["yugo", "{folder}/plain.txt", "random"], "is not executable: chmod +x"),

@@ -219,7 +219,9 @@ def test_a_full_disk_does_not_disturb(tmp_path: Path) -> None:
             assert tap.read(100) == b"%03d\n" % number * 25
         code, _, err = tap.end()
     assert code == 0
-    assert err.decode() == f"ggp tap: {tmp_path / 'x.log'}: File too large: the dialogue goes on and is not recorded\n"
+    assert (
+        err.decode() == f"ggp tap: {tmp_path / 'x.log'}: File too large: the dialogue continues but is not recorded\n"
+    )
     assert (tmp_path / "x.log").stat().st_size == 2000
 
 

@@ -102,7 +102,7 @@ def test_no_listener_is_reported_and_it_goes_on_trying() -> None:
     running = Ggp("watch", "tcp://127.0.0.1:1")
     assert running.process.stderr
     line = running.process.stderr.readline()
-    assert "no program listens there; is the lobby running (ggp serve)" in line
+    assert "nothing is listening at this address; is the lobby running (ggp serve)" in line
     running.process.send_signal(signal.SIGINT)
     assert running.wait().status == 0
 

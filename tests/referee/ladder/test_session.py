@@ -71,19 +71,22 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
         ("engine = \"sh -c 'exit 3'\"\n" + FILE, "pool.small.engine: sh -c 'exit 3': "),
         (
             FILE + '[bot.c]\ncommand = "gredy"\n',
-            "bot.c.command: no program called 'gredy' is in PATH, and no built-in bot: unknown bot: gredy; there are: "
+            "bot.c.command: no program called 'gredy' is in PATH, and no built-in bot: unknown bot: gredy; known bots: "
             f"{' '.join(BOTS)}; did you mean greedy?",
         ),
-        (FILE + '[bot.c]\ncommand = "gredy:playouts=5"\n', "bot.c.command: unknown bot: gredy; there are: random"),
+        (FILE + '[bot.c]\ncommand = "gredy:playouts=5"\n', "bot.c.command: unknown bot: gredy; known bots: random"),
         (
             FILE + f'[bot.c]\ncommand = "{GGP} bot llm --key sk-012345678901234"\n',
             "bot.c.command: llm: every user of the machine can see a key",
         ),
-        (FILE + f'[bot.c]\ncommand = "{GGP} bot frob"\n', "bot.c.command: unknown bot: frob; there are: random"),
-        (FILE + '[bot.c]\ncommand = "greedy:playout=5"\n', "bot.c.options: greedy has no option playout; it has: "),
+        (FILE + f'[bot.c]\ncommand = "{GGP} bot frob"\n', "bot.c.command: unknown bot: frob; known bots: random"),
+        (
+            FILE + '[bot.c]\ncommand = "greedy:playout=5"\n',
+            "bot.c.options: greedy has no option playout; its options are: ",
+        ),
         (FILE + '[bot.c]\ncommand = "greedy"\noptions = { playouts = 0 }\n', "bot.c.options: playouts=0: playouts is"),
         (FILE + '[bot.c]\ncommand = "random"\noptions = { playouts = 5 }\n', "bot.c.options: random has no option"),
-        (FILE + '[bot.c]\ncommand = "greedy:a b"\n', "bot.c.options: greedy: a b: write options as name=value"),
+        (FILE + '[bot.c]\ncommand = "greedy:a b"\n', "bot.c.options: greedy: a b is not an option: write name=value"),
     ],
 )
 def test_what_cannot_be_played(tmp_path: Path, text: str, line: str) -> None:
@@ -107,5 +110,5 @@ def test_what_built_in_bots_say_before_they_start() -> None:
     assert find_problem(["greedy", "playouts=5", "playouts=6"]) == ("options", "greedy: playouts is given twice")
     assert find_problem(["zzz"]) == (
         "command",
-        f"unknown bot: zzz; there are: {' '.join(BOTS)}",
+        f"unknown bot: zzz; known bots: {' '.join(BOTS)}",
     )

@@ -392,7 +392,7 @@ def test_a_constant_of_mcts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (FILE, "bot.mine.options: playouts=0: playouts is an integer of 1"),
+        (FILE, "bot.mine.options: playouts=0: playouts must be an integer of 1"),
         (FILE.replace("step = 1", "step = -1"), "param.x.step: is -1: write how far it is moved"),
         (POOL + '[bot.a]\ncommand = "random"\n[bot.b]\ncommand = "greedy"\n', "format.kind: is not tune"),
         (FILE.replace("yugo", "yugoo"), "the engine does not know the game 'yugoo'"),

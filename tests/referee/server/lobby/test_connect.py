@@ -158,7 +158,7 @@ def test_lasting_refusals_are_not_retried(tmp_path: Path) -> None:
         (keys("a.key", right), "house", "house is a bot of the lobby's own: choose another name"),
         (keys("b.key", right), "b", "ask its operator whether"),
         (keys("a.key", pairs["a"].public), "a", "the key in --server-key is probably not this server's"),
-        (keys("a.pub", right), "a", "holds only the public half of a pair"),
+        (keys("a.pub", right), "a", "holds only a public key"),
         ((), "a", "add --key FILE and --server-key KEY"),
     ]
     started = [

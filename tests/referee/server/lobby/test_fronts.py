@@ -237,7 +237,7 @@ def test_a_file_with_fronts(tmp_path: Path) -> None:
         ("c", {}, "front", "there is no front c: add --front and one of a, b"),
         ("a", {"front": {}}, "front", "leave out --front"),
         ("a", {"front": {"a": {}}}, "front.a", "listen"),
-        ("a", {"front": {"a": {"listen": "tcp://0.0.0.0:1"}}}, "front.a.listen", "there are no keys here"),
+        ("a", {"front": {"a": {"listen": "tcp://0.0.0.0:1"}}}, "front.a.listen", "without keys only"),
         ("a", {"front": {"a b": {"listen": "tcp://127.0.0.1:1"}, "a": {"listen": "tcp://127.0.0.1:1"}}}, "a b", "name"),
         ("a", {"front": {"a": {"listen": "tcp://127.0.0.1:1", "address": "here"}}}, "front.a.address", "tcp://host"),
         ("a", {"front": {"a": {"listen": "tcp://127.0.0.1:1", "watch": "x"}}}, "front.a.watch", "or none"),

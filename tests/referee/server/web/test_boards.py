@@ -110,7 +110,7 @@ def test_each_game_has_its_engine() -> None:
     for _ in range(2):
         assert boards.view(started(), plies(), 1).svg
         assert boards.view(four, moves, 2).scene.last == ["D2"]  # type: ignore[union-attr]
-        assert boards.why_illegal(four, moves, 2, "G") == "G is no column with room; there are A B C D"
+        assert boards.why_illegal(four, moves, 2, "G") == "G is not a column with room; these are A B C D"
     boards.close()
 
 

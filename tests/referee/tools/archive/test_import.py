@@ -106,7 +106,7 @@ def test_another_count_of_the_engine_is_noted(tmp_path: Path) -> None:
         ("(;SZ[9];B[];W[];B[aa])", "move 3, black A9: the game was already over"),
         ("(;SZ[9];B[aa];AW[bb];B[cc])", "after move 1: AW[bb] places stones after a move"),
         ("(;SZ[9:13])", "the board is not square"),
-        ("(;SZ[26])", "boards of go have up to 25 rows"),
+        ("(;SZ[26])", "a Go board has at most 25 rows"),
         ("(;SZ[9]KM[lots])", "komi is not a number"),
         ("(;SZ[9]KM[3.75];B[aa])", "the engine refuses the game"),
         ("(;SZ[9];B[zz])", "move 1: not a point of a 9x9 board: [zz]"),
@@ -116,7 +116,7 @@ def test_another_count_of_the_engine_is_noted(tmp_path: Path) -> None:
         ("(;XG[yugo];XB[A1 B1])", "it is not one word"),
         ("(;XG[yu go];XB[A1])", "is not a word"),
         ("hello", "not an SGF file"),
-        ("(;SZ[9];B[aa", "the file ends inside a value"),
+        ("(;SZ[9];B[aa", "the file ends inside the value"),
         ("(;SZ[9]" + ";B[]" * 10_001 + ")", "more than 10000 moves"),
     ],
 )

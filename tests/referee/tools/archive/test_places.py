@@ -172,7 +172,7 @@ def test_a_damaged_match_does_not_hide_the_others(
     out, err = capfd.readouterr()
     assert out.startswith(f"{path}: 2 matches, 2 as recorded, 0 not; 2 that are not whole (below)")
     first, second = err.splitlines()
-    assert "line 2: was changed since it was written" in first and "is not canonical JSON" in second
+    assert "line 2: was changed after it was written" in first and "is not canonical JSON" in second
     assert export.main([str(path)]) == 2
     out, err = capfd.readouterr()
     assert out.encode() == two + one and err.count("\n") == 2

@@ -308,8 +308,8 @@ def test_foreign_engines_are_drawn_too(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([str(path), "--engine", foreign("good")]) == 0
     assert "\na # O b\n\n# black tower, O white stone\n" in capsys.readouterr().out
     for scene, reason in (
-        ("broken", "no scene: "),
-        ("hostile", "no scene: last names \ufffd[2J"),
+        ("broken", "invalid scene: "),
+        ("hostile", "invalid scene: last names \ufffd[2J"),
     ):
         assert main([str(path), "--engine", foreign(scene)]) == 2
         err = capsys.readouterr().err

@@ -181,7 +181,7 @@ def test_late_and_unexpected_answers_name_the_fault(tmp_path: Path) -> None:
     with Terminal("console", "--", *CHAOS, "fault=double", home=tmp_path) as terminal:
         terminal.wait_for(">")
         terminal.type(f":raw on{ENTER}ggp-new yugo size=5{ENTER}9 genmove b{ENTER}")
-        terminal.wait_for("the peer's fault: desynchronised: the peer sent an answer without a question; PROTOCOL §2.3")
+        terminal.wait_for("the peer's fault: desynchronised: unsolicited response; PROTOCOL §2.3")
         terminal.wait_for("output since the last complete answer:")
         terminal.wait_for("> '9 genmove b\\n'")
         terminal.type(f"name{ENTER}:restart{ENTER}name{ENTER}")

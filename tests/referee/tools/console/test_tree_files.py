@@ -78,7 +78,7 @@ def test_the_sgf_of_other_programs(tmp_path: Path) -> None:
     ("text", "place", "reason"),
     [
         ("", "", "not an SGF file"),
-        ("(;SZ[9];B[aa]", "", "ends before its game does"),
+        ("(;SZ[9];B[aa]", "", "ends before its last game"),
         ("(;GM[2])", "", "is not go"),
         ("(;SZ[9];B[zz])", "", "not a point"),
         ("(;SZ[9];B[aa]W[bb])", "", "node 2 has several moves or places stones"),
