@@ -305,7 +305,7 @@ def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("new", "there.key"), "is there already"),
+        (("new", "there.key"), "there.key exists"),
         (("list",), "keys.json does not exist"),
         (("allow", "alice", A), "write OWNER/BOT"),
         (("allow", "alice/dot", "none"), "neither a public key"),
