@@ -16,7 +16,7 @@ import msgspec
 from ggp.protocol.errors import Problem
 from ggp.referee.ladder.store.model import PairScore, PoolEntry, PoolRow
 from ggp.referee.ratings.scale import are_enough, half, too_few_line
-from ggp.referee.ratings.standings import RatingTable, Standing
+from ggp.referee.ratings.standings import RatingTable, Standing, percent_of, share_of
 
 if TYPE_CHECKING:
     from ggp.referee.ladder.store.store import Store
@@ -54,12 +54,12 @@ class BotScore:
     @property
     def share(self) -> float:
         """Return the share of the points that could be won; 0 without games."""
-        return self.points / self.games if self.games else 0.0
+        return share_of(self.points, self.games)
 
     @property
     def percent(self) -> str:
         """Return the share of the points in percent; "" without games."""
-        return f"{self.share:.1%}" if self.games else ""
+        return percent_of(self.points, self.games)
 
     def __add__(self, other: "BotScore") -> "BotScore":
         return BotScore(*map(sum, zip(astuple(self), astuple(other), strict=True)))

@@ -10,6 +10,16 @@ from ggp.referee.ratings.scale import groups_line, half, zero, zero_line
 WORST = 5  # misfits that a table keeps
 
 
+def share_of(points: float, games: int) -> float:
+    """Return the share of the points that could be won; 0 without games."""
+    return points / games if games else 0.0
+
+
+def percent_of(points: float, games: int) -> str:
+    """Return the share of the points in percent; "" without games."""
+    return f"{points / games:.1%}" if games else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """How much stronger one bot is than another: Elo, standard error, LOS = Φ(elo / se)."""
@@ -48,12 +58,12 @@ class Standing:
     @property
     def share(self) -> float:
         """Return the share of the points that could be won; 0 without games."""
-        return self.points / self.games if self.games else 0.0
+        return share_of(self.points, self.games)
 
     @property
     def percent(self) -> str:
         """Return the share of the points in percent; "" without games."""
-        return f"{self.share:.1%}" if self.games else ""
+        return percent_of(self.points, self.games)
 
     def json(self) -> dict[str, Any]:
         """Return the row for JSON; `se` is null for an anchor."""
