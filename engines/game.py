@@ -209,8 +209,8 @@ class State(Protocol):
     def score(self) -> Score:
         """Return `{"black": {"total": x, ...}, "white": {...}}` for the current position.
 
-        A total is None if the game has no such number. The other values are the numbers that add up to the total, and
-        lists such as the values of groups.
+        A game without points has None as its totals. The other values are the parts of the total, and lists such as the
+        values of groups.
         """
 
     def standing(self) -> str:
@@ -292,7 +292,7 @@ class Game(ABC):
     window = 0
     """The width of the part around 0,0 that GoGui shows of an unbounded board of cells `q,r`; 0 if it is finite."""
     komi_at_any_time = False
-    """Whether GTP's `komi` applies at once even after ply 0; it must not change what is legal."""
+    """True if GTP's `komi` takes effect in the middle of a game, too. It must not change which moves are legal."""
 
     @abstractmethod
     def new(self, options: Options) -> State:

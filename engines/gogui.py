@@ -26,7 +26,7 @@ hstring/Rules/ggp-rules"""
 GoGui sends them to the playing program, never to the ruler. It would not notice moves made by them, so the two games
 would differ."""
 _DECIDES = {"bid": "to bid", "choose": "to choose a side", "agree": "to name the dead stones"}
-"""What the side to act must do in each phase; in all others it is to move."""
+"""The task of the side to act, by phase. In other phases its task is to move."""
 
 
 def handlers(session: Session) -> dict[str, Handler]:

@@ -122,7 +122,7 @@ class GoguiEntry:
         self._turns[len(line.plies) - 1] = (line.plies[-1][2], cells)
 
     def take_back_cell(self, line: GameHistory) -> bool:
-        """Forget the last cell of the current turn. Return False if there is none."""
+        """Forget the last cell of the current turn. Return False if no cell was entered yet."""
         cells = self.cells_in_order(line)
         if cells:
             self._keep(line, cells[:-1])

@@ -15,7 +15,7 @@ _NOT_AN_AUTHORS = (
 def place_of(error: BaseException) -> str:
     """Return ` (FILE, line N)` of the author's code that raised an error, or "" if unknown.
 
-    This is the deepest frame outside Python and installed packages, or simply the deepest frame if there is none.
+    This is the deepest frame outside Python and installed packages. If all frames are inside them, it is the deepest.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}, line {error.lineno})"

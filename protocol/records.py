@@ -209,7 +209,7 @@ class Chain:
 
 
 class Record(msgspec.Struct, frozen=True):
-    """The recorded part of a match; `end` is None if the record stops early."""
+    """The recorded part of a match. A record that stops early has no `end`."""
 
     start: MatchStarted
     plies: tuple[MovePlayed, ...]
@@ -270,9 +270,9 @@ def read_records(
 ) -> Iterator[Record]:
     """Yield the matches of a file of records, checking every hash chain.
 
-    A match without an end event before the next start, or before the end of the file, was cut off; its `end` is None. A
-    writer that was killed may leave half a line. Such a line may be followed only by a start event (on the same or the
-    next line) or by the end of the file.
+    A match that is not followed by its end event was cut off, and is yielded without an `end`. A writer that was killed
+    may leave half a line. Such a line may be followed only by a start event (on the same or the next line) or by the
+    end of the file.
 
     Args:
         lines: The lines of the file.

@@ -204,7 +204,7 @@ class Dial:
         return descriptors
 
     def receive(self) -> Message | None:
-        """Return the next message, or None if there is none now.
+        """Return the next message, or None if none has arrived.
 
         A lobby that breaks the protocol is disconnected and dialled again.
 

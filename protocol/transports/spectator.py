@@ -217,7 +217,7 @@ class Spectator:
         self._begin(LADDER, name)
 
     def read(self, seconds: float) -> SpectatorUpdate | None:
-        """Return the next update, or None if there is none in time.
+        """Return the next update, or None if none arrives in time.
 
         Raises:
             AccessRefused: The lobby does not accept the keys.

@@ -78,7 +78,7 @@ class Replay:
         """Return the next chunk of the transcript, and move the clock to its time.
 
         Raises:
-            PeerTimeout: There is none before the deadline.
+            PeerTimeout: The next chunk came after the deadline.
         """
         if self._ended:
             return b""

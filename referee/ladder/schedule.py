@@ -127,7 +127,7 @@ class Schedule:
             self._withdraw(fresh)
 
     def issue(self) -> Pair | None:
-        """Return the next pair to be played, in the order of numbers, or None if there is none now."""
+        """Return the next pair to be played, in the order of numbers, or None if no pair is waiting."""
         while self._waiting and not (self.test and self.test.accepted):
             number = heapq.heappop(self._waiting)
             if number in self._open:
