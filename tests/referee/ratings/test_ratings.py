@@ -261,6 +261,16 @@ def test_a_refit_starts_from_the_last_fit() -> None:
     warm = rate(counts, start=cold)
     assert warm.elo == pytest.approx(cold.elo, abs=1e-6)
     assert warm.fitted.steps < cold.fitted.steps
+    kept = cold.table()
+    assert rate(counts, start=kept).fitted.steps < cold.fitted.steps
+
+
+def test_ratings_by_another_model_are_no_start() -> None:
+    """Their parameter of ties means something else."""
+    _, counts = simulated(DAVIDSON, bots=30, games=5000, seed=1, advantage=10, t=-1)
+    cold, other = rate(counts), rate(counts, MODELS["rao-kupper"]).table()
+    found = rate(counts, start=other)
+    assert found.fitted.steps == cold.fitted.steps and found.elo.tolist() == cold.elo.tolist()
 
 
 # --- pools of results: even ones, and simulated ones whose truth is known ---
