@@ -110,7 +110,7 @@ def test_no_listener_is_reported_and_it_goes_on_trying() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["tcp://192.0.2.1:7712"], "its public key is needed"),
+        (["tcp://192.0.2.1:7712"], "is another machine: give its public key"),
         (["tcp://127.0.0.1"], "write tcp://host:port"),
         (["a", "b"], "write ggp watch"),
         (["a", "--bot", "b"], "not both"),
