@@ -27,7 +27,7 @@ from ggp.referee.server.lobby.connect import GOODBYE, BotEnded, BotProcess, Conn
 
 
 REPLACED, INTERRUPTED = 1, 130
-NOTICE = "ggp connect: the bot plays its game to the end, takes no other, and leaves; a second signal ends it now"
+NOTICE = "ggp connect: the bot finishes its game, then leaves; send the signal again to end it now"
 EPILOGUE = """Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if another connection of the same bot took this one's
 place, 2 for a wrong command line, a bot that does not start, or a lobby that refuses the key or the name."""
 

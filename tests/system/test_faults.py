@@ -70,8 +70,8 @@ TABLE = [
     FaultCase("garbage", "protocol_error", "more than 200 lines"),
     FaultCase("wrong_id", "protocol_error", "desynchronised"),
     FaultCase("flood_stdout,mb=3", "protocol_error", "lines before an answer|at most"),
-    FaultCase("long_line,mb=3", "protocol_error", "at most"),
-    FaultCase("many_lines", "protocol_error", "at most"),
+    FaultCase("long_line,mb=3", "protocol_error", "longer than 1048576 bytes"),
+    FaultCase("many_lines", "protocol_error", "more than 10000 lines"),
 ]
 BY_TIME = ("time", "stalled")
 
@@ -225,7 +225,7 @@ def test_a_plain_bot_plays_go_only_and_its_size_only() -> None:
         "    elif line == 'boardsize 5': say('unacceptable size', '?')\n"
         "    else: say('pass' if 'genmove' in line else '')\n"
     )
-    assert "go only, not yugo" in str(play(make_setup("yugo,size=3", plain)).suspended)
+    assert "can only play go, not yugo" in str(play(make_setup("yugo,size=3", plain)).suspended)
     assert "unacceptable size" in str(play(make_setup("go,size=5", plain)).suspended)
     assert play(make_setup("go,size=4", plain, plain)).played[1].termination == "rules"
 

@@ -129,7 +129,7 @@ def test_ctrl_c_finishes_the_game_and_starts_no_other(tmp_path: Path, by_itself:
         _, err = leaves.communicate(timeout=120)
     finally:
         leaves.kill()
-    assert leaves.returncode == 130 and "a second signal ends" in err
+    assert leaves.returncode == 130 and "send the signal again" in err
     (game,) = server.wait_for("game")
     assert game["match"] == match and game["word"] in ("rules", "resignation") and "culprit" not in game, game
     assert [one["word"] for one in server.events("left") if one["bot"] == "leaves"] == ["leaving"]

@@ -209,7 +209,7 @@ def test_a_collection_keeps_the_good_games(tmp_path: Path, capsys: pytest.Captur
     records = imported(tmp_path, SABAKI + "(;SZ[99])" + KGS + SABAKI, status=1)
     assert [record.start.match for record in records] == ["game-1", "game-3", "game-4"]
     err = capsys.readouterr().err
-    assert "game 2: boards of go" in err and "3 games imported, 1 not" in err
+    assert "game 2: a Go board has at most" in err and "3 games imported, 1 not" in err
 
 
 def test_scripts_and_transcripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ def test_a_killed_tap_leaves_a_record_that_can_be_read(tmp_path: Path) -> None:
         ("", "not a recording"),
         ("dear diary\n", "not a recording"),
         ("# ggp tap 1 today\n", "invalid head"),
-        (HEAD + "100.1 > name\n", "line 1 is no line"),
+        (HEAD + "100.1 > name\n", "line 1 is not a transcript line"),
         (HEAD + "# later\n", "session of line 1"),
     ],
 )
