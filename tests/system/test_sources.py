@@ -225,7 +225,7 @@ def sleeping() -> bool:
     [
         ('command = "./bot"\nsource = "none.tar.gz"', "bot.b.source: "),
         ('command = "./bot"\nbuild = "make"', "bot.b.build: is of a source: write source, too, or remove it"),
-        ('command = "./bot"\nsource = "good.tar.gz"\nbuild = "no-such-make"', "bot.b.build: no program called"),
+        ('command = "./bot"\nsource = "good.tar.gz"\nbuild = "no-such-make"', "bot.b.build: the build program"),
         ('command = "../bot"\nsource = "good.tar.gz"', "bot.b.command: '../bot' is outside the source folder"),
         ('command = "./bot"\nsource = "."', "bot.b.source: '.' holds "),
         (

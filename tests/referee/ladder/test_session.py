@@ -65,7 +65,10 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
             POOL + '[pool.b]\ngame = "yugoo"\n' + PAIR,
             "pool.b.game: the engine does not know the game 'yugoo', only go, laido, stigmergy, taigo, taugo, yugo",
         ),
-        (POOL + '[pool.b]\ngame = "yugo"\noptions = { size = 99 }\n' + PAIR, "pool.b.game: yugo: size=99: size must be"),
+        (
+            POOL + '[pool.b]\ngame = "yugo"\noptions = { size = 99 }\n' + PAIR,
+            "pool.b.game: yugo: size=99: size must be",
+        ),
         (POOL + '[pool.b]\ngame = "yugo,sise=9"\n' + PAIR, "pool.b.game: yugo: "),
         ('engine = "cat"\n' + FILE, "pool.small.engine: cat: "),
         ("engine = \"sh -c 'exit 3'\"\n" + FILE, "pool.small.engine: sh -c 'exit 3': "),
@@ -84,7 +87,10 @@ def test_an_engine_is_started_once_for_all_its_pools(tmp_path: Path) -> None:
             FILE + '[bot.c]\ncommand = "greedy:playout=5"\n',
             "bot.c.options: greedy has no option playout; its options are: ",
         ),
-        (FILE + '[bot.c]\ncommand = "greedy"\noptions = { playouts = 0 }\n', "bot.c.options: playouts=0: playouts must be"),
+        (
+            FILE + '[bot.c]\ncommand = "greedy"\noptions = { playouts = 0 }\n',
+            "bot.c.options: playouts=0: playouts must be",
+        ),
         (FILE + '[bot.c]\ncommand = "random"\noptions = { playouts = 5 }\n', "bot.c.options: random has no option"),
         (FILE + '[bot.c]\ncommand = "greedy:a b"\n', "bot.c.options: greedy: a b is not an option: write name=value"),
     ],
