@@ -574,8 +574,8 @@ class Snapshot:
         """Return the files that decide how a bot plays: its program, files among its words, and modules for Python.
 
         A word names a file if it is an absolute path or ends in `=` and one, so a version does not depend on the
-        current folder. Files built from the bot's source are left out, because the digest of the source stands for
-        them.
+        current folder. The log of `ggp tap` is left out. Files built from the bot's source are left out, because the
+        digest of the source stands for them.
 
         Raises:
             LaunchError: The program cannot be started.
@@ -583,6 +583,8 @@ class Snapshot:
         if not start.argv:
             return []
         name, *words = start.argv
+        if "tap" in words:  # `ggp tap` writes this file, which exists from the first start on
+            words = [word for before, word in pairwise(("", *words)) if before not in ("-o", "--output")]
         if bot_words(start):  # the match's engine, added by `knowing`, is not part of the bot
             words = [word for before, word in pairwise(("", *words)) if before != "--engine"]
         paths = [word.rpartition("=")[2] for word in words]

@@ -8,7 +8,7 @@ import pytest
 
 from ggp.referee.ladder.config import read_ladder
 from ggp.referee.ladder.session import Watched
-from ggp.referee.match.bot_spec import Snapshot, version_of
+from ggp.referee.match.bot_spec import BotSpec, Snapshot, version_of
 from tests.support import ROOT
 from tests.support.ladders import POOL, write
 
@@ -122,6 +122,20 @@ def test_built_in_bots_are_what_their_source_is(folder: Path, monkeypatch: pytes
     with (bots / "greedy.py").open("a", encoding="utf-8") as source:
         source.write("# changed\n")
     assert version(folder, 'command = "greedy"') != before
+
+
+@pytest.mark.parametrize("option", ["-o", "--output"])
+def test_a_log_that_tap_writes_is_no_part_of_the_bot(tmp_path: Path, option: str) -> None:
+    """It is created by the first start, and must not make the second one another version."""
+    log = tmp_path / "x.log"
+    bot = BotSpec(
+        "a", "a", ("python3", "-m", "ggp.referee.cli", "tap", option, str(log), "--", "python3", str(log)[:-4])
+    )
+    before = version_of(bot)
+    log.touch()
+    assert version_of(bot) == before
+    log.with_suffix("").touch()
+    assert version_of(bot) != before
 
 
 def test_a_snapshot_looks_once_and_another_looks_again(folder: Path) -> None:
