@@ -119,7 +119,8 @@ def test_long_lists_are_broken_at_blanks(tmp_path: Path) -> None:
 
 
 def test_a_lost_peer_is_explained_once_and_each_later_command_is_a_line(tmp_path: Path) -> None:
-    bot = "import sys, time; time.sleep(1); print('first\\nboom', file=sys.stderr); sys.exit(3)"
+    # It exits at once after its last words: a line that came earlier would be shown, and then quoted as the last one.
+    bot = "import os, time; time.sleep(1); os.write(2, b'first\\nboom\\n'); os._exit(3)"
     with Terminal("console", "--", sys.executable, "-c", bot, home=tmp_path, columns=120) as terminal:
         terminal.wait_for("last line of its stderr: boom")
         terminal.type(f"name{ENTER}:restrat{ENTER}")
